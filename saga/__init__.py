@@ -1,0 +1,108 @@
+"""Sagas for agents and services: actions outside that cannot share a transaction, and their undos.
+
+The public names, nothing else. What is not here may change at any time; `saga.http` and
+`saga.testing` have public names of their own.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from saga.definition import (
+    IDEMPOTENT,
+    Absent,
+    App,
+    Call,
+    CannotSay,
+    Compensation,
+    Effect,
+    InProgress,
+    Irreversible,
+    NothingToUndo,
+    NotSent,
+    Provider,
+    Refused,
+    Retry,
+    Saga,
+    Step,
+    Undo,
+    Unknown,
+    bind,
+    input_of,
+)
+from saga.errors import (
+    BadInput,
+    Conflict,
+    DatabaseError,
+    DefinitionError,
+    NotAllowed,
+    SagaError,
+    Tampered,
+    UnknownCase,
+    UnknownRun,
+)
+
+if TYPE_CHECKING:
+    from saga.client import Client
+    from saga.orchestrator.orchestrator import Orchestrator
+    from saga.reconciliation.cases import Case
+    from saga.views import ActionView, Run, StepView
+
+# Imported when first used: a definition, or `saga --help`, needs no database library.
+_LATER = {
+    "ActionView": "saga.views",
+    "Case": "saga.reconciliation.cases",
+    "Client": "saga.client",
+    "Orchestrator": "saga.orchestrator.orchestrator",
+    "Run": "saga.views",
+    "StepView": "saga.views",
+}
+
+# One list a layer, so that each is extended where its names are imported.
+__all__ = [  # noqa: RUF022 - by layer, from the definition up
+    # saga.definition
+    "IDEMPOTENT",
+    "Absent",
+    "App",
+    "Call",
+    "CannotSay",
+    "Compensation",
+    "Effect",
+    "InProgress",
+    "Irreversible",
+    "NothingToUndo",
+    "NotSent",
+    "Provider",
+    "Refused",
+    "Retry",
+    "Saga",
+    "Step",
+    "Undo",
+    "Unknown",
+    "bind",
+    "input_of",
+    # saga.errors
+    "BadInput",
+    "Conflict",
+    "DatabaseError",
+    "DefinitionError",
+    "NotAllowed",
+    "SagaError",
+    "Tampered",
+    "UnknownCase",
+    "UnknownRun",
+    # what runs them
+    "ActionView",
+    "Case",
+    "Client",
+    "Orchestrator",
+    "Run",
+    "StepView",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'saga' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

@@ -1,0 +1,97 @@
+"""What a saga is: data. Contracts, steps, references, specification, digest, checks, drawing.
+
+Nothing here touches a database, a clock or the network, and nothing calls user code, but for the
+validators of its models.
+"""
+
+from saga.definition.advice import DefinitionWarning, warnings
+from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Unknown
+from saga.definition.bindings import bind
+from saga.definition.calls import Call, Undo
+from saga.definition.canonical import BadJson, canonical, digest, ensure_plain, strict_loads
+from saga.definition.contracts import Compensation, Effect, Irreversible, NothingToUndo
+from saga.definition.diff import Change, difference
+from saga.definition.draw import draw
+from saga.definition.keys import KEY_MAX, forward_key, target_hash, undo_key
+from saga.definition.names import NAME_MAX, RUN_ID_MAX, check_id
+from saga.definition.references import input_of
+from saga.definition.saga import App, Lifespan, Saga
+from saga.definition.spec import (
+    FORMAT,
+    ContractSpec,
+    ProviderSpec,
+    RetrySpec,
+    SagaSpec,
+    StepSpec,
+    meaning,
+    read_spec,
+    spec_digest,
+)
+from saga.definition.step import Step
+from saga.definition.tuning import IDEMPOTENT, Duration, Provider, Retry, seconds
+from saga.definition.values import (
+    arguments,
+    arguments_json,
+    read_arguments,
+    read_input,
+    read_receipt,
+    receipt_json,
+)
+
+__all__ = [
+    "FORMAT",
+    "IDEMPOTENT",
+    "KEY_MAX",
+    "NAME_MAX",
+    "RUN_ID_MAX",
+    "Absent",
+    "App",
+    "BadJson",
+    "Call",
+    "CannotSay",
+    "Change",
+    "Compensation",
+    "ContractSpec",
+    "DefinitionWarning",
+    "Duration",
+    "Effect",
+    "InProgress",
+    "Irreversible",
+    "Lifespan",
+    "NotSent",
+    "NothingToUndo",
+    "Provider",
+    "ProviderSpec",
+    "Refused",
+    "Retry",
+    "RetrySpec",
+    "Saga",
+    "SagaSpec",
+    "Step",
+    "StepSpec",
+    "Undo",
+    "Unknown",
+    "arguments",
+    "arguments_json",
+    "bind",
+    "canonical",
+    "check_id",
+    "difference",
+    "digest",
+    "draw",
+    "ensure_plain",
+    "forward_key",
+    "input_of",
+    "meaning",
+    "read_arguments",
+    "read_input",
+    "read_receipt",
+    "read_spec",
+    "receipt_json",
+    "seconds",
+    "spec_digest",
+    "strict_loads",
+    "target_hash",
+    "undo_key",
+    "warnings",
+]

@@ -1,0 +1,156 @@
+"""What must hold among the steps of a saga.
+
+Every error has a stable code and a remedy and is raised once, in the process that defines the saga:
+a run never meets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from saga.definition.contracts import Effect, Irreversible
+from saga.definition.references import ReferenceParts
+from saga.definition.step import Step
+from saga.errors import DefinitionError
+
+__all__ = ["check_steps"]
+
+_Steps = Sequence[Step[Any, Any]]
+
+
+def check_steps(saga: str, input_model: type[BaseModel], steps: _Steps) -> list[tuple[int, ...]]:
+    """Check the steps of a saga against each other. Raises `DefinitionError`.
+
+    Returns, for each step, the positions of the steps it directly follows, in ascending order.
+    """
+    what = f"saga {saga!r}"
+    if not steps:
+        raise DefinitionError("no-steps", f"{what} has no steps", remedy="Give at least one Step")
+    for step in steps:
+        if not isinstance(step, Step):
+            raise DefinitionError("bad-step", f"{what}: {step!r} is no Step", remedy="Give Steps")
+    _check_names(what, steps)
+    edges = _edges(what, steps)
+    earlier = _earlier(what, steps, edges)
+    for index, step in enumerate(steps):
+        for reference in step.args.references:
+            _check_reference(step, reference, input_model, steps, earlier[index])
+    _check_labels(steps)
+    _refuse_branches(steps, edges)
+    return edges
+
+
+def _check_names(what: str, steps: _Steps) -> None:
+    seen: set[str] = set()
+    for step in steps:
+        if step.name in seen:
+            raise DefinitionError(
+                "duplicate-step",
+                f"{what} has two steps {step.name!r}",
+                remedy="Give each its own name, also to two uses of one effect",
+            )
+        seen.add(step.name)
+
+
+def _edges(what: str, steps: _Steps) -> list[tuple[int, ...]]:
+    position = {id(step): index for index, step in enumerate(steps)}
+    edges: list[tuple[int, ...]] = []
+    for index, step in enumerate(steps):
+        if step.after is None:
+            edges.append((index - 1,) if index else ())
+            continue
+        for other in step.after:
+            if id(other) not in position:
+                raise DefinitionError(
+                    "unknown-step",
+                    f"{what}: {step.name!r} comes after {other.name!r}, which is not in it",
+                    remedy="Add it to the saga's steps, or remove it from after=",
+                )
+        edges.append(tuple(sorted({position[id(other)] for other in step.after})))
+    return edges
+
+
+def _earlier(what: str, steps: _Steps, edges: Sequence[tuple[int, ...]]) -> list[frozenset[int]]:
+    """For each step all that must have landed before it. Refuses cycles."""
+    found: dict[int, frozenset[int]] = {}
+    waiting = list(range(len(steps)))
+    while waiting:
+        ready = [one for one in waiting if all(before in found for before in edges[one])]
+        if not ready:
+            names = ", ".join(steps[one].name for one in waiting)
+            raise DefinitionError(
+                "cycle",
+                f"{what}: these steps wait for each other: {names}",
+                remedy="Remove one from an after=; a step without after= follows the one before it",
+            )
+        for one in ready:
+            found[one] = frozenset(edges[one]).union(*(found[before] for before in edges[one]))
+        waiting = [one for one in waiting if one not in found]
+    return [found[index] for index in range(len(steps))]
+
+
+def _check_reference(
+    step: Step[Any, Any],
+    reference: ReferenceParts,
+    input_model: type[BaseModel],
+    steps: _Steps,
+    earlier: frozenset[int],
+) -> None:
+    what = f"step {step.name!r} refers to {reference.place}"
+    if not isinstance(reference.origin, Step):
+        if reference.origin is not input_model:
+            raise DefinitionError(
+                "other-input",
+                f"{what}, and that is no {input_model.__qualname__}",
+                remedy="Use the input that the saga was given",
+            )
+        return
+    position = next((i for i, one in enumerate(steps) if one is reference.origin), None)
+    if position is None:
+        raise DefinitionError(
+            "unknown-step",
+            f"{what}, and that step is not in this saga",
+            remedy="Use a step of the same saga",
+        )
+    if position not in earlier:
+        raise DefinitionError(
+            "not-before",
+            f"{what}, and that step need not have run by then",
+            remedy="Refer only to steps that come before, in the list or by after=",
+        )
+
+
+def _check_labels(steps: _Steps) -> None:
+    """One `name@version` is one contract: it stands for it in keys, digests and pages."""
+    effects: dict[str, Effect[Any, Any]] = {}
+    for step in steps:
+        other = effects.setdefault(step.effect.label, step.effect)
+        if other is step.effect:
+            continue
+        ours, theirs = step.effect.spec(), other.spec()
+        if any(ours[part] != theirs[part] for part in ("args", "receipt", "target")):
+            raise DefinitionError(
+                "label-twice",
+                f"step {step.name!r}: {step.effect.label} has other models or another target than "
+                "the effect of the same name and version before it",
+                remedy="Give it its own name or version",
+            )
+
+
+def _refuse_branches(steps: _Steps, edges: Sequence[tuple[int, ...]]) -> None:
+    for index, step in enumerate(steps):
+        if edges[index] != ((index - 1,) if index else ()):
+            raise DefinitionError(
+                "not-yet",
+                f"step {step.name!r}: branches (after=) are not there yet",
+                remedy="Leave out after=: the steps follow each other",
+            )
+        if isinstance(step.compensation, Irreversible) and index != len(steps) - 1:
+            raise DefinitionError(
+                "not-yet",
+                f"step {step.name!r} is irreversible and not the last one",
+                remedy="Make it the last step: what follows it could not be taken back either",
+            )

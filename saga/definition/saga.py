@@ -1,0 +1,167 @@
+"""Sagas and apps: the definition as a whole, data only."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import cached_property
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from pydantic import BaseModel
+
+from saga.definition.canonical import canonical
+from saga.definition.checks import check_steps
+from saga.definition.draw import draw
+from saga.definition.models import fields_of
+from saga.definition.names import check_name, check_text, check_version
+from saga.definition.references import parts_of
+from saga.definition.spec import FORMAT, SagaSpec, read_spec, spec_digest
+from saga.definition.step import Step
+from saga.definition.tuning import Duration, seconds
+from saga.errors import BadInput, DefinitionError
+
+__all__ = ["App", "Lifespan", "Saga"]
+
+I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I for input, as A and R for arguments and receipt
+
+Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[Sequence[object]]]
+
+
+class Saga(Generic[I]):
+    """A row of steps, each with what takes it back. Data only, versioned, digested.
+
+    `input` is `input_of(Model)`. `deadline` (a `timedelta` or seconds, from the start of a run) is
+    when no new step is begun any more; `None`: never. `title` is for people. A new meaning needs a
+    new `version`.
+
+    Raises `DefinitionError` for steps that do not fit together; see its `code` and `remedy`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        input: I,  # noqa: A002 - the word of the surface
+        steps: Sequence[Step[Any, Any]],
+        *,
+        version: int = 1,
+        deadline: Duration | None = None,
+        title: str = "",
+    ) -> None:
+        self.name = check_name("saga", name)
+        what = f"saga {name!r}"
+        self.version = check_version(what, version)
+        self.title = check_text(f"title of {what}", title)
+        self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
+        self.input_model: type[I] = _input_model(input, what)
+        self.steps = tuple(steps)
+        self._text = canonical(self._specification(check_steps(name, self.input_model, self.steps)))
+        self._digest = spec_digest(self.spec())
+
+    def spec(self) -> dict[str, Any]:
+        """The specification as plain JSON, a fresh copy: what is stored, shown and decided on."""
+        return cast("dict[str, Any]", json.loads(self._text))
+
+    def digest(self) -> str:
+        """`sha256:` and 64 hex digits over the meaning: not tuning, titles or docstrings."""
+        return self._digest
+
+    @cached_property
+    def machine_spec(self) -> SagaSpec:
+        """The specification in the form that the machine reads."""
+        return read_spec(self.spec(), self._digest)
+
+    def step(self, name: str) -> Step[Any, Any]:
+        """The step called `name`; `KeyError` if there is none."""
+        for step in self.steps:
+            if step.name == name:
+                return step
+        raise KeyError(name)
+
+    def draw(self) -> str:
+        """A Mermaid flowchart of the steps and the way back."""
+        return draw(self.spec())
+
+    def __repr__(self) -> str:
+        return f"<Saga {self.name} {self.version}>"
+
+    def _specification(self, edges: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "saga": self.name,
+            "version": self.version,
+            "title": self.title,
+            "deadline": self.deadline,
+            "input": fields_of(self.input_model),
+            "steps": [
+                {
+                    "name": step.name,
+                    "title": step.title,
+                    "after": [self.steps[before].name for before in edges[index]],
+                    "hold": step.hold,
+                    "args": step.args.binding,
+                    "effect": step.effect.spec(),
+                    "undo": step.compensation.spec(),
+                }
+                for index, step in enumerate(self.steps)
+            ],
+        }
+
+
+class App:
+    """Sagas, and the lifespan that opens what their effects need: what an orchestrator runs.
+
+    `lifespan` is called without arguments and gives an async context manager that yields the
+    resources, `[http_client, …]`; a call gets one by its type. Raises `DefinitionError`.
+    """
+
+    def __init__(self, *sagas: Saga[Any], lifespan: Lifespan | None = None) -> None:
+        self.sagas = sagas
+        self.lifespan = lifespan
+        known: set[tuple[str, int]] = set()
+        for saga in sagas:
+            if not isinstance(saga, Saga):
+                raise DefinitionError(
+                    "bad-app", f"the app was given {saga!r}", remedy="Write App(saga, …)"
+                )
+            if (saga.name, saga.version) in known:
+                raise DefinitionError(
+                    "duplicate-saga",
+                    f"the app has two sagas {saga.name!r} of version {saga.version}",
+                    remedy="Give a changed saga its own version=",
+                )
+            known.add((saga.name, saga.version))
+        if lifespan is not None and (
+            inspect.isasyncgenfunction(lifespan) or not callable(lifespan)
+        ):
+            raise DefinitionError(
+                "bad-app",
+                "lifespan is no function that gives an async context manager",
+                remedy="Decorate it with contextlib.asynccontextmanager",
+            )
+
+    def saga(self, name: str, version: int | None = None) -> Saga[Any]:
+        """The saga of this name, in this version or the newest. Raises `BadInput` if none."""
+        found = [
+            saga for saga in self.sagas if saga.name == name and version in (None, saga.version)
+        ]
+        if not found:
+            there = ", ".join(f"{saga.name} {saga.version}" for saga in self.sagas) or "none"
+            asked = f"{name!r}" if version is None else f"{name!r} of version {version}"
+            raise BadInput(f"this app has no saga {asked}", remedy=f"It has: {there}")
+        return max(found, key=lambda saga: saga.version)
+
+    def __repr__(self) -> str:
+        return f"<App of {', '.join(saga.name for saga in self.sagas)}>"
+
+
+def _input_model(given: object, what: str) -> type[Any]:
+    parts = parts_of(given)
+    if parts is None or parts.path != ("input",):
+        raise DefinitionError(
+            "bad-input",
+            f"{what}: its input is {type(given).__name__ if parts is None else parts.place}",
+            remedy="Give what input_of(Model) returned",
+        )
+    return cast("type[Any]", parts.type)

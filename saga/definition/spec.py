@@ -1,0 +1,206 @@
+"""The specification of a saga: what is stored, digested, shown and decided on. Data only.
+
+A definition in Python becomes canonical JSON (`Saga.spec()`); this module turns that JSON into the
+frozen form that the machine reads. So whoever has the stored JSON can decide about a run, with or
+without the code of its effects. Durations are seconds; `None` means "not declared".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from saga.definition.canonical import digest
+
+__all__ = [
+    "FORMAT",
+    "ContractSpec",
+    "ProviderSpec",
+    "RetrySpec",
+    "SagaSpec",
+    "StepSpec",
+    "UndoKind",
+    "meaning",
+    "read_spec",
+    "spec_digest",
+]
+
+FORMAT = 1
+
+UndoKind = Literal["compensation", "nothing", "irreversible"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSpec:
+    """What the other side guarantees. The defaults are the worst plausible provider."""
+
+    name: str = "undeclared"
+    key_life: float | None = None
+    in_flight: float | None = None
+    visible_after: float | None = None
+    late_until: float | None = None
+    replays_refusals: bool = False
+    replays_errors: bool = True
+    key_max: int = 255
+
+    @property
+    def honours_keys(self) -> bool:
+        """A repeated request under the same key is the same effect, for `key_life` seconds."""
+        return self.key_life is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySpec:
+    """How often and how fast. `attempts` bounds not-sent attempts, probes and sendings apart."""
+
+    attempts: int = 5
+    first: float = 1.0
+    factor: float = 2.0
+    longest: float = 60.0
+    jitter: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContractSpec:
+    """One outside action as the machine sees it: an effect or a compensation."""
+
+    name: str
+    version: int
+    timeout: float
+    probe: bool
+    provider: ProviderSpec
+    retry: RetrySpec
+    deadline: float | None = None  # of a compensation: from its intent on
+    needs_receipt: bool = False  # of a compensation: it cannot work without the receipt
+
+    @property
+    def label(self) -> str:
+        """`name@version`, as it stands in keys, digests and pages."""
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpec:
+    """A named use of an effect. `after` and `before` are positions in `SagaSpec.steps`."""
+
+    index: int
+    name: str
+    effect: ContractSpec
+    undo: UndoKind
+    compensation: ContractSpec | None
+    undo_reason: str
+    after: tuple[int, ...]
+    before: tuple[int, ...]
+    hold: bool = True
+
+    @property
+    def irreversible(self) -> bool:
+        return self.undo == "irreversible"
+
+
+@dataclass(frozen=True, slots=True)
+class SagaSpec:
+    """A whole saga, ready to be decided on. `digest` covers its meaning, not its tuning."""
+
+    name: str
+    version: int
+    digest: str
+    deadline: float | None
+    steps: tuple[StepSpec, ...]
+
+    def step(self, name: str) -> StepSpec:
+        """The step called `name`; `KeyError` if there is none."""
+        for step in self.steps:
+            if step.name == name:
+                return step
+        raise KeyError(name)
+
+
+def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
+    """Read stored JSON (`Saga.spec()`). A missing field is a `KeyError`, never a default."""
+    if spec["format"] != FORMAT:
+        raise ValueError(f"specification format {spec['format']!r} is not {FORMAT}")
+    rows: list[Mapping[str, Any]] = spec["steps"]
+    position = {row["name"]: index for index, row in enumerate(rows)}
+    after = [tuple(position[name] for name in row["after"]) for row in rows]
+    before: list[list[int]] = [[] for _ in rows]
+    for index, names in enumerate(after):
+        for earlier in names:
+            before[earlier].append(index)
+    steps = tuple(
+        StepSpec(
+            index=index,
+            name=row["name"],
+            effect=_contract(row["effect"]),
+            undo=row["undo"]["kind"],
+            compensation=_contract(row["undo"]) if row["undo"]["kind"] == "compensation" else None,
+            undo_reason=row["undo"].get("reason", ""),
+            after=after[index],
+            before=tuple(before[index]),
+            hold=row["hold"],
+        )
+        for index, row in enumerate(rows)
+    )
+    return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps)
+
+
+def _contract(row: Mapping[str, Any]) -> ContractSpec:
+    return ContractSpec(
+        name=row["name"],
+        version=row["version"],
+        timeout=row["timeout"],
+        probe=row["probe"],
+        provider=ProviderSpec(**row["provider"]),
+        retry=RetrySpec(**row["retry"]),
+        deadline=row.get("deadline"),
+        needs_receipt=row.get("needs_receipt", False),
+    )
+
+
+def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a specification that a run is pinned to: what is done, in what order, with what.
+
+    Left out is what may change under way: tuning, titles, reasons, and the names of Python classes.
+    """
+    return {
+        "format": spec["format"],
+        "saga": spec["saga"],
+        "version": spec["version"],
+        "input": spec["input"],
+        "steps": [
+            {
+                "name": row["name"],
+                "after": row["after"],
+                "hold": row["hold"],
+                "args": _binding_meaning(row["args"]),
+                "effect": {
+                    part: row["effect"][part]
+                    for part in ("name", "version", "args", "receipt", "target")
+                },
+                "undo": {
+                    part: row["undo"][part]
+                    for part in ("kind", "name", "version", "needs_receipt")
+                    if part in row["undo"]
+                },
+            }
+            for row in spec["steps"]
+        ],
+    }
+
+
+def spec_digest(spec: Mapping[str, Any]) -> str:
+    """`sha256:` and 64 hex digits over the meaning of a specification (`Saga.spec()`)."""
+    return digest(meaning(spec))
+
+
+def _binding_meaning(binding: Mapping[str, Any]) -> Mapping[str, Any]:
+    match binding:
+        case {"fields": fields}:
+            return {"fields": {name: _binding_meaning(part) for name, part in fields.items()}}
+        case {"dict": fields}:
+            return {"dict": {name: _binding_meaning(part) for name, part in fields.items()}}
+        case {"list": items}:
+            return {"list": [_binding_meaning(item) for item in items]}
+        case _:
+            return binding

@@ -1,0 +1,142 @@
+"""A step: one named use of an effect in a saga."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel
+
+from saga.definition.bindings import bound, compile_binding
+from saga.definition.contracts import Compensation, Effect, Irreversible, NothingToUndo
+from saga.definition.names import check_name, check_text
+from saga.definition.references import refer
+from saga.errors import DefinitionError
+
+__all__ = ["Step"]
+
+A = TypeVar("A", bound=BaseModel)
+R = TypeVar("R", bound=BaseModel)
+
+# The roots of references that are no steps.
+_RESERVED = frozenset({"input", "item"})
+
+
+class Step(Generic[A, R]):
+    """A named use of an effect: its arguments, what takes it back, and what must come before.
+
+    `args` is `bind(Model)(...)`, an input or a receipt passed whole, or a literal model. A step
+    follows the one before it in the saga, unless `after` names others. While its undo is refused,
+    used up or unknown, the undos behind it wait for a person; `hold=False` lets them go on. `title`
+    is for people.
+
+    `pivot`, `instead`, `approval` and `optional` are refused for now ("not-yet"). Raises
+    `DefinitionError`.
+    """
+
+    def __new__(cls, *arguments: object, **named: object) -> Step[A, R]:
+        # Python's own message would not say what to write. (No arguments: copy and pickle.)
+        if arguments and "compensation" not in named:
+            raise _no_compensation(arguments[0])
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        name: str,
+        effect: Effect[A, R],
+        *,
+        args: A,
+        compensation: Compensation[A, R] | NothingToUndo | Irreversible,
+        after: Sequence[Step[Any, Any]] | None = None,
+        title: str = "",
+        hold: bool = True,
+        pivot: bool = False,
+        instead: Sequence[Step[Any, R]] = (),
+        approval: object = None,
+        optional: bool = False,
+    ) -> None:
+        self.name = check_name("step", name)
+        what = f"step {name!r}"
+        if name in _RESERVED:
+            raise DefinitionError(
+                "bad-name", f"{what}: the name stands for the {name}", remedy="Use another name"
+            )
+        if not isinstance(effect, Effect):
+            raise DefinitionError(
+                "bad-step", f"{what}: effect is {effect!r}", remedy="Give an Effect"
+            )
+        _refuse_later(what, pivot=pivot, instead=instead, approval=approval, optional=optional)
+        self.title = check_text(f"title of {what}", title)
+        self.effect = effect
+        self.compensation = compensation
+        self.after = _after(after, what)
+        self.hold = bool(hold)
+        self.args = bound(args, what)
+        self.build = compile_binding(self.args.binding)
+        _check_models(self)
+
+    @property
+    def receipt(self) -> R:
+        """A reference to what the effect will have returned, for the arguments of later steps."""
+        return cast("R", refer(self, self.name, self.effect.receipt))
+
+    @property
+    def undo(self) -> Compensation[A, R] | None:
+        """The compensation, `None` where there is nothing to undo or no way to."""
+        return self.compensation if isinstance(self.compensation, Compensation) else None
+
+    def __repr__(self) -> str:
+        return f"<Step {self.name}>"
+
+
+def _no_compensation(name: object) -> DefinitionError:
+    return DefinitionError(
+        "no-compensation",
+        f"step {name!r} does not say how it is taken back",
+        remedy='Give compensation= a Compensation, NothingToUndo("reads only") or '
+        'Irreversible("mail cannot be unsent")',
+    )
+
+
+def _refuse_later(what: str, **given: object) -> None:
+    if used := [name for name, value in given.items() if value]:
+        raise DefinitionError(
+            "not-yet", f"{what}: {used[0]}= is not there yet", remedy=f"Leave out {used[0]}="
+        )
+
+
+def _after(after: Sequence[Any] | None, what: str) -> tuple[Step[Any, Any], ...] | None:
+    if after is None:
+        return None
+    for step in after:
+        if not isinstance(step, Step):
+            raise DefinitionError(
+                "bad-step", f"{what}: after= has {step!r}", remedy="Give the steps themselves"
+            )
+    return tuple(after)
+
+
+def _check_models(step: Step[Any, Any]) -> None:
+    effect, compensation = step.effect, step.compensation
+    if not issubclass(step.args.model, effect.args):
+        raise DefinitionError(
+            "models-differ",
+            f"step {step.name!r} binds {step.args.model.__qualname__}, {effect.label} takes "
+            f"{effect.args.__qualname__}",
+            remedy=f"Write args=bind({effect.args.__qualname__})(…)",
+        )
+    if isinstance(compensation, NothingToUndo | Irreversible):
+        return
+    if not isinstance(compensation, Compensation):
+        raise _no_compensation(step.name)
+    for kind, ours, theirs in (
+        ("arguments", effect.args, compensation.args),
+        ("receipt", effect.receipt, compensation.receipt),
+    ):
+        if not issubclass(ours, theirs):
+            raise DefinitionError(
+                "models-differ",
+                f"step {step.name!r}: {compensation.label} takes back {kind} "
+                f"{theirs.__qualname__}, {effect.label} has {ours.__qualname__}",
+                remedy="Give the compensation that belongs to this effect",
+            )
