@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.shop.conftest import shop
+
+__all__ = ["shop"]
