@@ -24,6 +24,8 @@ DEPTH_MAX = 64
 
 # CPython refuses to turn longer integers into text and back, because it takes quadratic time.
 _INTEGER_LIMIT = 10**4300
+_SMALL = 2**63
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
@@ -52,9 +54,9 @@ def canonical(value: object) -> str:
     Equal values have equal texts, in every process and every version. Raises `BadJson` for what is
     not plain JSON: other types, non-finite numbers, lone surrogates, nesting deeper than 64.
     """
-    if _survey(value, DEPTH_MAX, refuse_nul=False):
+    if not _is_simple(value, DEPTH_MAX) and _survey(value, DEPTH_MAX, refuse_nul=False):
         return _write(value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return _ENCODER.encode(value)
 
 
 def digest(value: object) -> str:
@@ -68,7 +70,8 @@ def ensure_plain(value: object) -> None:
     Stricter than `canonical`: U+0000 is refused, because PostgreSQL refuses it and SQLite
     miscounts it.
     """
-    _survey(value, DEPTH_MAX, refuse_nul=True)
+    if not _is_simple(value, DEPTH_MAX):
+        _survey(value, DEPTH_MAX, refuse_nul=True)
 
 
 def strict_loads(text: str | bytes, *, path: str = "", depth_max: int = DEPTH_MAX) -> Any:
@@ -183,6 +186,28 @@ def _first_fault(value: Any) -> BadJson | None:
 
 def _prefixed(error: BadJson, path: str) -> BadJson:
     return error.under(path) if path else error
+
+
+def _is_simple(value: Any, depth: int) -> bool:
+    """An object of ASCII text without U+0000, small integers, booleans, nulls and such objects.
+
+    Nearly everything is, it is plain JSON, and telling so costs a fifth of a survey.
+    """
+    if type(value) is not dict or depth == 0:
+        return False
+    for key, item in value.items():
+        if type(key) is not str or not key.isascii() or "\0" in key:
+            return False
+        kind = type(item)
+        if kind is str:
+            if not item.isascii() or "\0" in item:
+                return False
+        elif kind is int:
+            if not -_SMALL < item < _SMALL:
+                return False
+        elif item is not None and kind is not bool and not _is_simple(item, depth - 1):
+            return False
+    return True
 
 
 def _survey(value: Any, depth: int, *, refuse_nul: bool) -> bool:

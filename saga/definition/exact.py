@@ -29,7 +29,10 @@ def ensure_exact(value: Any, *, zoned: bool = False) -> None:
     With `zoned` also for a time without an offset.
     """
     if isinstance(value, BaseModel):
-        _ensure_members({**value.__dict__, **(value.__pydantic_extra__ or {})}, zoned=zoned)
+        for name, item in value.__dict__.items():
+            _ensure_under(name, item, zoned=zoned)
+        if value.__pydantic_extra__:
+            _ensure_members({**value.__dict__, **value.__pydantic_extra__}, zoned=zoned)
     elif isinstance(value, dict):
         _ensure_members(value, zoned=zoned)
     elif isinstance(value, list | tuple):
