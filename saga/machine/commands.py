@@ -1,0 +1,227 @@
+"""What may be asked of a run. Every command carries the time at which it is decided.
+
+Some come only from the owner (`Intend`, `Send`, `Reply` of its own calls, `Probed`, `Lost`,
+`Wake`), the others from anybody. `decide` answers each of them in every state, with events or
+with a `Rejected` that has a stable name and a sentence for the reader.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias, TypeVar, dataclass_transform
+
+from saga.machine.events import Error, Json
+
+__all__ = [
+    "Cancel",
+    "Command",
+    "Intend",
+    "Lost",
+    "ProbeAnswer",
+    "Rejected",
+    "Rejection",
+    "Reply",
+    "Report",
+    "Resolve",
+    "Send",
+    "Start",
+    "Unfreezable",
+    "Wake",
+    "name_of",
+]
+
+_T = TypeVar("_T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def _command(shape: type[_T]) -> type[_T]:
+    return dataclass(frozen=True, slots=True, kw_only=True)(shape)
+
+
+@_command
+class Start:
+    at: float
+    run_id: str
+    instance: str
+    tenant: str
+    input: Json
+    actor: str | None
+
+
+@_command
+class Intend:
+    """Freeze an action and send it. `digest` covers contract, target, arguments and receipt."""
+
+    at: float
+    fence: int
+    step: int
+    direction: str
+    generation: int
+    target: str
+    digest: str
+    args: Json
+    threaded: bool
+
+
+@_command
+class Unfreezable:
+    """The arguments of an action that is due cannot be frozen: too large, not valid, no target."""
+
+    at: float
+    step: int
+    direction: str
+    generation: int
+    error: Error
+
+
+@_command
+class Send:
+    """One more attempt at an intent, under its key."""
+
+    at: float
+    fence: int
+    key: str
+    threaded: bool
+
+
+@_command
+class Reply:
+    """What became of an attempt: `landed`, `refused`, `not_sent` or `unknown`."""
+
+    at: float
+    key: str
+    attempt: int
+    result: str
+    receipt: Json = None
+    error: Error | None = None
+    retry_after: float | None = None  # seconds
+    running: bool = False  # unknown, and its call has not returned yet
+    conflict: bool = False  # unknown, since the key is taken by another body
+
+
+@_command
+class ProbeAnswer:
+    """What the provider said when asked by key: `landed`, `absent`, `in_progress`, `cannot_say`."""
+
+    at: float
+    key: str
+    started: float
+    answer: str
+    receipt: Json = None
+    reason: str = ""
+
+
+@_command
+class Lost:
+    """The owner that made the calls is gone; what was in flight is unknown."""
+
+    at: float
+
+
+@_command
+class Wake:
+    """Time has passed: deadlines, attempts that are used up, cases that are due."""
+
+    at: float
+
+
+@_command
+class Cancel:
+    at: float
+    reason: str
+    actor: str | None
+
+
+@_command
+class Report:
+    """Evidence that arrives by another way. From anybody that it landed, with the receipt; from the
+    process that made the call also that its own attempt was refused or not sent.
+    """
+
+    at: float
+    key: str
+    digest: str
+    attempt: int
+    result: str = "landed"
+    receipt: Json = None
+    error: Error | None = None
+
+
+@_command
+class Resolve:
+    """A person's verdict on an open case, bound to the version of the case that was shown."""
+
+    at: float
+    case: str
+    verdict: str
+    actor: str
+    reason: str
+    case_version: int
+    looked_at: float
+    receipt: Json = None
+    evidence: str | None = None
+
+
+Command: TypeAlias = (
+    Start
+    | Intend
+    | Unfreezable
+    | Send
+    | Reply
+    | ProbeAnswer
+    | Lost
+    | Wake
+    | Cancel
+    | Report
+    | Resolve
+)
+
+_NAMES: dict[type[Command], str] = {
+    Start: "start",
+    Intend: "intend",
+    Unfreezable: "unfreezable",
+    Send: "send",
+    Reply: "reply",
+    ProbeAnswer: "probe",
+    Lost: "lost",
+    Wake: "wake",
+    Cancel: "cancel",
+    Report: "report",
+    Resolve: "resolve",
+}
+
+
+def name_of(command: Command) -> str:
+    """The name under which the journal lists a command."""
+    return _NAMES[type(command)]
+
+
+class Rejection(StrEnum):
+    """Why a command is turned down. A rejection is an answer, not an error."""
+
+    NOT_STARTED = "not_started"
+    ALREADY_STARTED = "already_started"
+    ENDED = "ended"
+    WINDING_DOWN = "winding_down"
+    POINT_OF_NO_RETURN = "point_of_no_return"
+    NOT_DUE = "not_due"
+    NOTHING_DUE = "nothing_due"
+    UNKNOWN_ACTION = "unknown_action"
+    STALE_ATTEMPT = "stale_attempt"
+    NOTHING_NEW = "nothing_new"
+    WRONG_DIGEST = "wrong_digest"
+    UNKNOWN_CASE = "unknown_case"
+    CASE_CLOSED = "case_closed"
+    STALE_CASE = "stale_case"
+    TOO_EARLY = "too_early"
+    NOT_LOOKED = "not_looked"
+    NOT_POSSIBLE = "not_possible"
+    NEEDS_RECEIPT = "needs_receipt"
+    NEEDS_EVIDENCE = "needs_evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    reason: Rejection
+    text: str

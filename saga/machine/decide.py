@@ -1,0 +1,275 @@
+"""What may happen to a run: the one place that answers commands.
+
+Rule 1: `decide` is total. Every command in every state gets events or a named rejection; it raises
+nothing but `AssertionError`, which is a bug here.
+Rule 2: no clock, chance or IO. Time is in the command, chance is a hash.
+Rule 3: what follows from a result is recorded with it; `transition` is `decide` and all that
+follows.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from saga.definition.keys import forward_key, undo_key
+from saga.definition.spec import SagaSpec
+from saga.machine.commands import (
+    Cancel,
+    Command,
+    Intend,
+    Lost,
+    ProbeAnswer,
+    Rejected,
+    Rejection,
+    Reply,
+    Report,
+    Resolve,
+    Send,
+    Start,
+    Unfreezable,
+    Wake,
+)
+from saga.machine.events import CancelRecorded, Event, Intended, Refused, Sending, Started
+from saga.machine.evolve import evolve
+from saga.machine.follow import consequences
+from saga.machine.plan import begins, sends
+from saga.machine.resolve import resolved
+from saga.machine.results import answered, landed, lost, replied
+from saga.machine.state import FORWARD, RunState
+from saga.machine.ways import contract_of
+
+__all__ = ["Decision", "decide", "transition"]
+
+Decision: TypeAlias = tuple[Event, ...] | Rejected
+
+_FOLLOW_LIMIT = 1000  # consequences of one command come to an end; more is a bug
+
+
+def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
+    """Decide, apply, and apply all that follows. `state` is changed unless it is rejected."""
+    decision = decide(spec, state, command)
+    if isinstance(decision, Rejected):
+        return decision
+    events = list(decision)
+    for event in events:
+        evolve(state, event, command.at)
+    for _ in range(_FOLLOW_LIMIT):
+        more = consequences(spec, state, command.at)
+        if not more:
+            break
+        for event in more:
+            evolve(state, event, command.at)
+        events += more
+    else:
+        raise AssertionError("the consequences of a command do not come to an end")
+    if not events:
+        return Rejected(Rejection.NOTHING_DUE, "nothing is due")
+    return tuple(events)
+
+
+def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
+    """The events that `command` leads to by itself, or why it is turned down. Changes nothing."""
+    if isinstance(command, Start):
+        return _start(spec, state, command)
+    if not state.phase:
+        return Rejected(Rejection.NOT_STARTED, "the run has not been started")
+    match command:
+        case Reply() | ProbeAnswer() | Report():
+            return _evidence(spec, state, command)
+        case Intend():
+            return _intend(spec, state, command)
+        case Unfreezable():
+            return _unfreezable(spec, state, command)
+        case Send():
+            return _send(spec, state, command)
+        case Wake():
+            return ()
+        case Lost():
+            events = lost(spec, state, command.at)
+            return tuple(events) or Rejected(Rejection.NOTHING_DUE, "nothing was in flight")
+        case Cancel():
+            return _cancel(spec, state, command)
+        case Resolve():
+            answer = resolved(spec, state, command)
+            return answer if isinstance(answer, Rejected) else tuple(answer)
+        case _:
+            assert_never(command)
+
+
+def _start(spec: SagaSpec, state: RunState, command: Start) -> Decision:
+    if state.phase:
+        return Rejected(Rejection.ALREADY_STARTED, f"run {state.run_id} has been started before")
+    deadline_at = None if spec.deadline is None else command.at + spec.deadline
+    return (
+        Started(
+            run_id=command.run_id,
+            instance=command.instance,
+            tenant=command.tenant,
+            saga=spec.name,
+            saga_version=spec.version,
+            definition=spec.digest,
+            input=command.input,
+            deadline_at=deadline_at,
+            actor=command.actor,
+        ),
+    )
+
+
+def _evidence(spec: SagaSpec, state: RunState, command: Reply | ProbeAnswer | Report) -> Decision:
+    action = state.actions.get(command.key)
+    if action is None:
+        return Rejected(
+            Rejection.UNKNOWN_ACTION, f"no action of this run has the key {command.key}"
+        )
+    answer: list[Event] | Rejected
+    if isinstance(command, Reply):
+        answer = replied(spec, state, action, command)
+    elif isinstance(command, ProbeAnswer):
+        answer = answered(spec, state, action, command)
+    elif command.digest != action.digest:
+        return Rejected(
+            Rejection.WRONG_DIGEST, f"{command.key} was intended with digest {action.digest}"
+        )
+    elif command.result == "landed":
+        answer = landed(spec, state, action, command.attempt, command.receipt, "report")
+    elif command.result in ("refused", "not_sent"):
+        reply = Reply(
+            at=command.at,
+            key=command.key,
+            attempt=command.attempt,
+            result=command.result,
+            error=command.error,
+        )
+        answer = replied(spec, state, action, reply)
+    else:
+        answer = Rejected(Rejection.NOTHING_NEW, f"{command.result!r} says nothing about it")
+    return answer if isinstance(answer, Rejected) else tuple(answer)
+
+
+def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
+    intended = _intended(spec, state, command, command.target, command.digest, command.args)
+    if isinstance(intended, Rejected):
+        return intended
+    step = spec.steps[command.step]
+    contract = step.effect if command.direction == FORWARD else step.compensation
+    assert contract is not None, step.name
+    sending = Sending(
+        key=intended.key,
+        attempt=1,
+        fence=command.fence,
+        send_by=command.at + contract.timeout,
+        threaded=command.threaded,
+    )
+    return intended, sending
+
+
+def _unfreezable(spec: SagaSpec, state: RunState, command: Unfreezable) -> Decision:
+    """It was due and cannot even be asked for: nothing leaves, the step counts as refused."""
+    intended = _intended(spec, state, command, "-", "-", None)
+    if isinstance(intended, Rejected):
+        return intended
+    return intended, Refused(key=intended.key, attempt=0, error=command.error, settles=True)
+
+
+def _intended(
+    spec: SagaSpec,
+    state: RunState,
+    command: Intend | Unfreezable,
+    target: str,
+    digest: str,
+    args: object,
+) -> Intended | Rejected:
+    direction, generation = command.direction, command.generation
+    if not begins(spec, state, command.step, direction, generation, command.at):
+        text = f"{direction} action {generation} of step {command.step} is not due"
+        return Rejected(Rejection.NOT_DUE, text)
+    step = spec.steps[command.step]
+    if command.direction == FORWARD:
+        key = forward_key(
+            state.instance,
+            state.run_id,
+            step.name,
+            None,
+            target,
+            step.effect.version,
+            generation,
+            step.effect.provider.key_max,
+        )
+        undo = step.compensation
+        return Intended(
+            key=key,
+            step=step.name,
+            item=None,
+            direction=FORWARD,
+            generation=generation,
+            effect=step.effect.name,
+            effect_version=step.effect.version,
+            target=target,
+            digest=digest,
+            args=args,
+            of_key=None,
+            deadline_at=None,
+            undo=undo.label if undo else None,
+            undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
+        )
+    of, contract = state.forward[command.step], step.compensation
+    assert of is not None, step.name
+    assert contract is not None, step.name
+    assert of.undo_key is not None, step.name
+    key = of.undo_key
+    if generation > 1:
+        key = undo_key(of.key, contract.version, generation, contract.provider.key_max)
+    return Intended(
+        key=key,
+        step=step.name,
+        item=None,
+        direction=command.direction,
+        generation=generation,
+        effect=contract.name,
+        effect_version=contract.version,
+        target=target,
+        digest=digest,
+        args=args,
+        of_key=of.key,
+        undo=None,
+        undo_key=None,
+        deadline_at=None if contract.deadline is None else command.at + contract.deadline,
+    )
+
+
+def _send(spec: SagaSpec, state: RunState, command: Send) -> Decision:
+    action = state.actions.get(command.key)
+    if action is None:
+        return Rejected(
+            Rejection.UNKNOWN_ACTION, f"no action of this run has the key {command.key}"
+        )
+    if not sends(spec, state, action, command.at):
+        return Rejected(Rejection.NOT_DUE, f"{command.key} is not to be sent now")
+    send_by = command.at + contract_of(spec, action).timeout
+    return (
+        Sending(
+            key=action.key,
+            attempt=action.attempts + 1,
+            fence=command.fence,
+            send_by=send_by,
+            threaded=command.threaded,
+        ),
+    )
+
+
+def _cancel(spec: SagaSpec, state: RunState, command: Cancel) -> Decision:
+    if state.phase == "ended":
+        return Rejected(Rejection.ENDED, f"run {state.run_id} has ended as {state.outcome}")
+    if state.phase == "compensating":
+        return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is winding down already")
+    if state.past_pivot:
+        landed_ones = (a for a in state.forward if a is not None and a.state == "landed")
+        name = next(s.name for a in landed_ones if (s := spec.steps[a.step]).irreversible)
+        return Rejected(
+            Rejection.POINT_OF_NO_RETURN,
+            f"step {name} has happened and cannot be taken back",
+        )
+    if state.cancel is not None:
+        text = "a cancel is recorded already; a step that cannot be taken back is settled first"
+        return Rejected(Rejection.WINDING_DOWN, text)
+    return (CancelRecorded(reason=command.reason, actor=command.actor),)

@@ -1,0 +1,165 @@
+"""What follows from a result without anybody asking: it is committed together with the result.
+
+`consequences` gives the next batch of events for a state, or nothing when all has been said. Its
+caller applies them and asks again.
+"""
+
+from __future__ import annotations
+
+from saga.definition.spec import SagaSpec
+from saga.machine.dead_ends import dead_end
+from saga.machine.events import (
+    Absent,
+    Accepted,
+    CaseClosed,
+    CaseOpened,
+    DeadlinePassed,
+    Ended,
+    Event,
+    WindingDown,
+)
+from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.unwinding import settled
+from saga.machine.ways import Next, contract_of, next_move, way_out
+
+__all__ = ["case_for", "consequences", "settled_by_evidence", "winding_down"]
+
+
+def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """The events that follow from `state` at `now`; empty when nothing does."""
+    if state.phase == "running":
+        return _going_forward(spec, state, now) or _dead_ends(spec, state, now)
+    if state.phase == "compensating":
+        return _dead_ends(spec, state, now) or _winding_down(spec, state, now)
+    return []
+
+
+def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    if state.landed == len(spec.steps):
+        return [Ended(outcome="completed")]
+    if state.past_pivot:
+        return []
+    if state.deadline_at is not None and now >= state.deadline_at and not state.deadline_passed:
+        return [DeadlinePassed()]
+    turn = _turn(spec, state, now)
+    return [] if turn is None else [turn]
+
+
+def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
+    """Whether a run that goes forward has to turn round, and why."""
+    busy = False
+    failed: tuple[Action, str] | None = None
+    for action in state.active.values():
+        if action.state in ("sending", "unknown"):
+            busy = True
+            if spec.steps[action.step].irreversible:
+                return None  # first it must be known whether there is a way back
+            continue
+        move = next_move(spec, state, action, now)
+        if failed is None and move is not None and move.next is Next.FAIL:
+            failed = action, move.why
+    if failed is not None:
+        return winding_down(spec, failed[1], failed[0])
+    if state.cancel is not None:
+        return winding_down(spec, "cancelled", None)
+    if state.deadline_passed and not busy:
+        return winding_down(spec, "deadline", _last_failing(state))
+    return None
+
+
+def winding_down(spec: SagaSpec, cause: str, action: Action | None) -> WindingDown:
+    """The turn of a run, with the step and error that caused it where there is one."""
+    if action is None:
+        return WindingDown(cause=cause, step=None, error=None)
+    return WindingDown(cause=cause, step=spec.steps[action.step].name, error=action.error)
+
+
+def _last_failing(state: RunState) -> Action | None:
+    return next((a for a in state.active.values() if a.error is not None), None)
+
+
+def _dead_ends(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """A case for every action that no machine can settle."""
+    opened: list[Event] = []
+    for action in state.active.values():
+        if action.state == "sending":
+            continue  # most of the time this is all there is
+        move = next_move(spec, state, action, now)
+        if move is not None and move.next is Next.GIVE_UP:
+            opened.append(case_for(spec, state, action, move.why, len(opened)))
+    return opened
+
+
+def case_for(
+    spec: SagaSpec, state: RunState, action: Action, kind: str, offset: int = 0
+) -> CaseOpened:
+    """A case for `action`. Ids count up within a run, so that replay gives the same ones."""
+    return CaseOpened(
+        case=f"{state.run_id}/{len(state.cases) + 1 + offset}",
+        key=action.key,
+        case_kind=kind,
+        text=dead_end(kind, spec.steps[action.step], action, contract_of(spec, action)),
+        error=action.error,
+    )
+
+
+def settled_by_evidence(case: str, reason: str) -> CaseClosed:
+    """A case that needs no verdict any more."""
+    return CaseClosed(
+        case=case, verdict=None, actor=None, reason=reason, evidence=None, looked_at=None
+    )
+
+
+def _winding_down(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    events = _taken_back(state, now) + _beyond_undo(spec, state) + _moot(spec, state, now)
+    if events or state.open_cases or not settled(spec, state):
+        return events
+    return [Ended(outcome="settled" if state.accepted else "compensated")]
+
+
+def _taken_back(state: RunState, now: float) -> list[Event]:
+    """What was undone while unknown is settled by its undo, whatever it was."""
+    events: list[Event] = []
+    for action in state.active.values():
+        undo = state.undo[action.step]
+        if action.state != "unknown" or undo is None or undo.of_key != action.key:
+            continue
+        if undo.state == "landed":
+            events.append(Absent(key=action.key, source="undo", read_at=now, again="no"))
+        elif undo.state == "accepted":
+            events.append(Accepted(key=action.key))
+    return events
+
+
+def _beyond_undo(spec: SagaSpec, state: RunState) -> list[Event]:
+    """An irreversible effect in a run that is being undone: a person must answer for it."""
+    if not state.past_pivot:
+        return []
+    stranded = [
+        action
+        for step, action in zip(spec.steps, state.forward, strict=True)
+        if step.irreversible
+        and action is not None
+        and action.state == "landed"
+        and action.case is None
+        and not action.answered_for
+    ]
+    return [case_for(spec, state, action, "late", i) for i, action in enumerate(stranded)]
+
+
+def _moot(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """Cases that the turn of the run has answered: it is not sent again, or there is a way now."""
+    events: list[Event] = []
+    for case in state.cases.values() if state.open_cases else ():
+        action = state.actions[case.key]
+        if case.state != "open" or action.direction != FORWARD:
+            continue
+        if case.kind == "exhausted":
+            reason = "the run is being undone; this did not happen and will not be sent again"
+            events.append(settled_by_evidence(case.id, reason))
+        elif case.kind == "unknown":
+            move = way_out(spec, state, action, now)
+            if move is not None and move.next in (Next.BLIND, Next.AWAIT):
+                reason = "the run is being undone, and the undo of this needs no receipt"
+                events.append(settled_by_evidence(case.id, reason))
+    return events

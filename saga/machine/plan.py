@@ -1,0 +1,120 @@
+"""What an owner has to do next. The counterpart of `decide`: state in, intents out.
+
+Nothing here changes a state. An owner asks after each record and when the due time comes. What is
+listed is accepted by `decide`: both use `begins` and `sends`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from saga.definition.spec import SagaSpec
+from saga.machine.follow import consequences
+from saga.machine.state import FORWARD, UNDO, Action, RunState
+from saga.machine.unwinding import undo_ready
+from saga.machine.ways import Next, goes_forward, next_move
+
+__all__ = [
+    "AskNow",
+    "BeginNow",
+    "DecideNow",
+    "Plan",
+    "SendNow",
+    "Todo",
+    "begins",
+    "plan",
+    "sends",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BeginNow:
+    """Freeze the intent of a step's action (`Intend`) and send it."""
+
+    step: int
+    direction: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendNow:
+    """One more attempt under the key of an intent (`Send`)."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskNow:
+    """Probe the provider by key (`ProbeAnswer`)."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecideNow:
+    """A time has come at which something follows without any call (`Wake`)."""
+
+
+Todo: TypeAlias = BeginNow | SendNow | AskNow | DecideNow
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`todo`: what is due. `due`: when to look again, `None` if only others can act."""
+
+    todo: tuple[Todo, ...]
+    due: float | None
+
+
+def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
+    """All that is due at `now` for a run, and the next due time after it."""
+    if state.phase not in ("running", "compensating"):
+        return Plan((), None)
+    if consequences(spec, state, now):
+        return Plan((DecideNow(),), now)
+    todo: list[Todo] = []
+    due: list[float] = []
+    for action in state.active.values():
+        move = next_move(spec, state, action, now)
+        if move is None:
+            continue
+        if move.next is Next.AWAIT or move.at > now:
+            due.append(move.at)
+        elif move.next is Next.SEND:
+            todo.append(SendNow(action.key))
+        elif move.next is Next.PROBE:
+            todo.append(AskNow(action.key))
+        elif move.next is Next.RENEW:
+            todo.append(BeginNow(action.step, action.direction, action.generation + 1))
+    if state.phase == "compensating":
+        todo += [BeginNow(step, UNDO, 1) for step in undo_ready(spec, state, now)]
+    elif goes_forward(state, now):
+        todo += [BeginNow(step, FORWARD, 1) for step in state.ready]
+        if state.deadline_at is not None and not state.past_pivot:
+            due.append(state.deadline_at)
+    return Plan(tuple(todo), now if todo else min(due, default=None))
+
+
+def sends(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
+    """Whether one more attempt under the action's key is due at `now`."""
+    move = next_move(spec, state, action, now)
+    return move is not None and move.next is Next.SEND and move.at <= now
+
+
+def begins(
+    spec: SagaSpec, state: RunState, step: int, direction: str, generation: int, now: float
+) -> bool:
+    """Whether this generation of a step's action is to be frozen at `now`."""
+    if direction not in (FORWARD, UNDO) or not 0 <= step < len(spec.steps):
+        return False
+    before = state.current(step, direction)
+    if before is not None:
+        move = next_move(spec, state, before, now)
+        renews = move is not None and move.next is Next.RENEW and move.at <= now
+        return renews and generation == before.generation + 1
+    if generation != 1:
+        return False
+    if direction == FORWARD:
+        return step in state.ready and goes_forward(state, now)
+    return state.phase == "compensating" and step in undo_ready(spec, state, now)

@@ -1,0 +1,127 @@
+"""A person's verdict on a case: whether it is possible, and what it means.
+
+A verdict binds to the version of the case that was shown. Saying that something did not happen, or
+sending it again, needs a look at the provider from after the last moment at which it could still
+arrive; until then it is refused as too early, for a person as for the machine.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import inf
+
+from saga.definition.spec import SagaSpec
+from saga.machine.commands import Rejected, Rejection, Resolve
+from saga.machine.events import (
+    Absent,
+    Accepted,
+    CaseClosed,
+    Event,
+    Landed,
+    ProbeAsked,
+    Renewed,
+    Undone,
+)
+from saga.machine.follow import winding_down
+from saga.machine.state import FORWARD, Action, Case, RunState
+from saga.machine.verdicts import not_before, verdicts
+from saga.machine.ways import contract_of
+
+__all__ = ["resolved"]
+
+
+def resolved(spec: SagaSpec, state: RunState, command: Resolve) -> list[Event] | Rejected:
+    """The events of a verdict, the closing of its case included."""
+    case = state.cases.get(command.case)
+    if case is None:
+        return Rejected(Rejection.UNKNOWN_CASE, f"there is no case {command.case}")
+    action = state.actions[case.key]
+    refusal = _refusal(spec, state, case, action, command)
+    if refusal is not None:
+        return refusal
+    if command.verdict == "probe":
+        return [ProbeAsked(key=action.key)]
+    closed = CaseClosed(
+        case=case.id,
+        verdict=command.verdict,
+        actor=command.actor,
+        reason=command.reason,
+        evidence=command.evidence,
+        looked_at=command.looked_at,
+    )
+    if case.kind == "late":
+        return [closed]
+    return [closed, *_meaning(spec, state, action, command)]
+
+
+def _refusal(
+    spec: SagaSpec, state: RunState, case: Case, action: Action, command: Resolve
+) -> Rejected | None:
+    if case.state != "open":
+        who = f"by {case.actor}: {case.verdict}" if case.verdict else "by evidence"
+        return Rejected(Rejection.CASE_CLOSED, f"case {case.id} is closed, {who}")
+    if command.case_version != case.version:
+        return Rejected(
+            Rejection.STALE_CASE,
+            f"case {case.id} is at version {case.version}, not {command.case_version}: "
+            "something became known since it was shown",
+        )
+    offered = verdicts(spec, state, case)
+    if command.verdict not in offered:
+        return Rejected(
+            Rejection.NOT_POSSIBLE,
+            f"{command.verdict!r} is not possible here; possible: {', '.join(offered)}",
+        )
+    if command.verdict == "landed" and command.receipt is None:
+        return Rejected(Rejection.NEEDS_RECEIPT, "landed needs the receipt that proves it")
+    if command.verdict == "undone" and not command.evidence:
+        return Rejected(Rejection.NEEDS_EVIDENCE, "undone needs evidence, in words")
+    if command.looked_at > command.at:
+        return Rejected(Rejection.NOT_LOOKED, "looked_at is in the future")
+    return _look(not_before(spec, state, case, command.verdict), command)
+
+
+def _look(bound: float | None, command: Resolve) -> Rejected | None:
+    if bound is None:
+        return None
+    if bound == inf:
+        return Rejected(Rejection.TOO_EARLY, "too early: a call of this action is still running")
+    until = datetime.fromtimestamp(bound, UTC).isoformat()
+    if command.at < bound:
+        return Rejected(Rejection.TOO_EARLY, f"too early, until {until}: it could still arrive")
+    if command.looked_at < bound:
+        return Rejected(
+            Rejection.NOT_LOOKED,
+            f"look again: what you saw is from before {until}, when it could still arrive",
+        )
+    return None
+
+
+def _meaning(spec: SagaSpec, state: RunState, action: Action, command: Resolve) -> list[Event]:
+    provider = contract_of(spec, action).provider
+    turns = action.direction == FORWARD and state.phase == "running"
+    winding = [winding_down(spec, "person", action)] if turns else []
+    read_at = command.looked_at - (provider.visible_after or 0.0)
+    match command.verdict:
+        case "retry":
+            return _retried(spec, action, command, read_at)
+        case "landed":
+            return [Landed(key=action.key, attempt=0, receipt=command.receipt, source="person")]
+        case "absent":
+            again = "same" if provider.honours_keys else "new"
+            return [Absent(key=action.key, source="person", read_at=read_at, again=again)]
+        case "undone":
+            return [Undone(key=action.key, evidence=command.evidence or ""), *winding]
+        case _:
+            return [Accepted(key=action.key), *winding]
+
+
+def _retried(spec: SagaSpec, action: Action, command: Resolve, read_at: float) -> list[Event]:
+    contract = contract_of(spec, action)
+    again = "same" if contract.provider.honours_keys and action.state != "refused" else "new"
+    deadline_at = None if contract.deadline is None else command.at + contract.deadline
+    renewed = Renewed(key=action.key, again=again, deadline_at=deadline_at)
+    if action.state == "unknown" and again == "new":
+        # The old key is left behind: on this person's word it did not happen.
+        return [Absent(key=action.key, source="person", read_at=read_at, again="no"), renewed]
+    return [renewed]

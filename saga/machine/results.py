@@ -1,0 +1,173 @@
+"""What a result of an attempt, a probe or a report means for its action.
+
+A reply settles its own attempt; an action has not landed only when every attempt is settled so.
+Proof that something landed counts whenever and from whomever it comes.
+"""
+
+from __future__ import annotations
+
+from saga.definition.spec import SagaSpec
+from saga.machine.commands import ProbeAnswer, Rejected, Rejection, Reply
+from saga.machine.events import (
+    Absent,
+    Error,
+    Event,
+    Json,
+    Landed,
+    NotSent,
+    Probed,
+    Refused,
+    SecondEffect,
+    Unknown,
+)
+from saga.machine.follow import case_for, settled_by_evidence
+from saga.machine.state import Action, RunState
+from saga.machine.waits import wait_before
+from saga.machine.ways import absence_bound, being_undone, contract_of
+
+__all__ = ["answered", "landed", "lost", "replied"]
+
+
+def landed(
+    spec: SagaSpec, state: RunState, action: Action, attempt: int, receipt: Json, source: str
+) -> list[Event] | Rejected:
+    """Proof that `action` happened."""
+    if _is_known(action, receipt):
+        return Rejected(Rejection.NOTHING_NEW, f"{action.key} is already recorded so")
+    if _counts(state, action):
+        number = attempt if 0 < attempt <= action.attempts else 0  # others may not know it
+        return [
+            Landed(key=action.key, attempt=number, receipt=receipt, source=source),
+            *_closing(state, action),
+        ]
+    second: list[Event] = [SecondEffect(key=action.key, receipt=receipt, source=source)]
+    if action.case is not None and state.cases[action.case].kind == "late":
+        return second  # the case is open already, and shows this too
+    return [*second, *_closing(state, action), case_for(spec, state, action, "late")]
+
+
+def _is_known(action: Action, receipt: Json) -> bool:
+    """Equal evidence says nothing new, however often it comes."""
+    return (action.state == "landed" and action.receipt == receipt) or receipt in action.others
+
+
+def _counts(state: RunState, action: Action) -> bool:
+    """The run can still take this effect into its course: it goes on from it, or undoes it."""
+    return (
+        state.phase != "ended"
+        and action.state not in ("landed", "accepted")
+        and not action.superseded
+        and not action.undone
+        and not being_undone(state, action)
+    )
+
+
+def _closing(state: RunState, action: Action) -> list[Event]:
+    """What settles an action closes its case; a verdict that comes later is stale."""
+    if action.case is None or state.cases[action.case].kind == "late":
+        return []
+    return [settled_by_evidence(action.case, "settled by evidence")]
+
+
+def replied(
+    spec: SagaSpec, state: RunState, action: Action, reply: Reply
+) -> list[Event] | Rejected:
+    """What became of an attempt, from the process that made the call; in time or late."""
+    if reply.result == "landed":
+        return landed(spec, state, action, reply.attempt, reply.receipt, "reply")
+    attempt = action.open.get(reply.attempt)
+    if attempt is None:
+        text = f"attempt {reply.attempt} of {action.key} is settled"
+        return Rejected(Rejection.STALE_ATTEMPT, text)
+    contract = contract_of(spec, action)
+    error: Error = reply.error or {"type": "unknown", "text": "", "leaves": []}
+    events: list[Event]
+    if reply.result == "refused":
+        provider = contract.provider
+        settles = provider.honours_keys and provider.replays_refusals
+        events = [Refused(key=action.key, attempt=reply.attempt, error=error, settles=settles)]
+        return [*events, *_closing(state, action)] if settles or len(action.open) == 1 else events
+    if reply.result == "not_sent":
+        wait = wait_before(contract.retry, action.key, action.not_sent + 1)
+        due = reply.at + max(wait, reply.retry_after or 0.0)
+        events = [NotSent(key=action.key, attempt=reply.attempt, error=error, due=due)]
+        return [*events, *_closing(state, action)] if len(action.open) == 1 else events
+    if not attempt.in_flight and not attempt.running:
+        text = f"attempt {reply.attempt} of {action.key} is known to be unknown"
+        return Rejected(Rejection.NOTHING_NEW, text)
+    wait = wait_before(contract.retry, action.key, action.resends + 1)
+    return [
+        Unknown(
+            key=action.key,
+            attempt=reply.attempt,
+            error=error,
+            running=reply.running,
+            # A call that went on after its time could send until it returned.
+            until=max(attempt.send_by, reply.at) if attempt.running else attempt.send_by,
+            conflict=reply.conflict,
+            due=reply.at + wait,
+        )
+    ]
+
+
+def lost(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """The process that made the calls is dead by `now`: what it had in flight is unknown."""
+    error: Error = {
+        "type": "OwnerLost",
+        "text": "the orchestrator that made this call is gone",
+        "leaves": [],
+    }
+    return [
+        Unknown(
+            key=action.key,
+            attempt=attempt.number,
+            error=error,
+            running=False,
+            # What cannot be cut off could send as long as its process lived.
+            until=max(attempt.send_by, now)
+            if attempt.threaded or attempt.running
+            else attempt.send_by,
+            conflict=False,
+            due=now,
+        )
+        for action in state.active.values()
+        for attempt in action.open.values()
+        if attempt.in_flight or attempt.running
+    ]
+
+
+def answered(
+    spec: SagaSpec, state: RunState, action: Action, probe: ProbeAnswer
+) -> list[Event] | Rejected:
+    """What the provider said when it was asked by key."""
+    if probe.answer == "landed":
+        return landed(spec, state, action, 0, probe.receipt, "probe")
+    unsettled = action.state == "unknown" or (action.state == "absent" and action.case is None)
+    if action.superseded or not (unsettled or action.wish == "probe"):
+        return Rejected(Rejection.NOTHING_NEW, f"{action.key} has been settled or sent meanwhile")
+    contract = contract_of(spec, action)
+    visible_after = contract.provider.visible_after or 0.0
+    bound = absence_bound(action, contract.provider)
+    late_enough = bound is not None and probe.started >= bound
+    counted = unsettled and probe.answer == "absent" and late_enough
+    first = action.first_absent
+    if counted and first is not None and probe.started >= first + visible_after:
+        again = "same" if contract.provider.honours_keys else "no"
+        read_at = probe.started - visible_after
+        return [
+            Absent(key=action.key, source="probe", read_at=read_at, again=again),
+            *_closing(state, action),
+        ]
+    wait = wait_before(contract.retry, action.key, action.probes + 1)
+    due = probe.started + visible_after if counted else probe.at + wait
+    answer = probe.answer if probe.answer in ("absent", "in_progress") else "cannot_say"
+    return [
+        Probed(
+            key=action.key,
+            answer=answer,
+            started=probe.started,
+            counted=counted,
+            reason=probe.reason,
+            due=max(due, probe.at),
+        )
+    ]

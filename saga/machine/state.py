@@ -1,0 +1,144 @@
+"""Where a run stands. The state is the fold of its events and holds nothing that they do not.
+
+Rule 1: only `saga.machine.evolve` changes a state. Whoever holds one owns it.
+Rule 2: nothing here scans: what is asked after every event is kept as an index (`active`, `ready`,
+`landed`), since a scan per event is quadratic for a long run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saga.definition.spec import SagaSpec, StepSpec
+from saga.machine.events import Error, Json
+
+__all__ = ["FORWARD", "UNDO", "Action", "Attempt", "Case", "RunState", "new_state"]
+
+FORWARD = "forward"
+UNDO = "undo"
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One sending that is not settled yet."""
+
+    number: int
+    at: float
+    send_by: float
+    threaded: bool
+    in_flight: bool = True  # the call of the present owner has not been answered
+    running: bool = False  # timed out, but its call has not returned
+
+
+@dataclass(slots=True)
+class Action:
+    """One intended use of an effect: a row of `actions`."""
+
+    key: str
+    step: int
+    item: str | None
+    direction: str
+    generation: int
+    effect: str
+    effect_version: int
+    target: str
+    digest: str
+    args: Json
+    of_key: str | None
+    undo: str | None
+    undo_key: str | None
+    deadline_at: float | None
+    intended_at: float
+    state: str = "intended"
+    attempts: int = 0
+    open: dict[int, Attempt] = field(default_factory=dict)
+    first_at: float = 0.0  # earliest moment at which it can have landed
+    last_until: float = 0.0  # last moment at which a byte of it could leave
+    not_sent: int = 0  # attempts that provably did nothing, since the last renewal
+    resends: int = 0  # sendings that repeated one not known to have failed, since the last renewal
+    probes: int = 0  # answers that settled nothing and counted for nothing, since the last sending
+    refusals: int = 0
+    asked: bool = False  # a probe has answered since the last sending
+    last_answer: str = ""  # of that probe
+    first_absent: float | None = None  # start of the first counted reading of absence
+    conflict: bool = False
+    again: str = ""  # once settled as absent: how it may be sent again (same | new | no)
+    wish: str | None = None  # what a person asked for and is not done yet: probe | same | new
+    undone: bool = False  # taken back while unknown; what is found of it later is a second effect
+    due: float = 0.0  # earliest time of the next sending
+    probe_due: float = 0.0  # earliest time of the next probe
+    receipt: Json = None
+    others: list[Json] = field(default_factory=list)  # receipts that are not the recorded one
+    error: Error | None = None
+    case: str | None = None  # the open one
+    answered_for: bool = False  # a person has answered for an effect the run does not count on
+    superseded: bool = False  # a newer generation has taken its place
+
+    @property
+    def running(self) -> bool:
+        """A call of it has timed out and still not returned."""
+        return any(attempt.running for attempt in self.open.values())
+
+
+@dataclass(slots=True)
+class Case:
+    """An entry in the reconciliation queue."""
+
+    id: str
+    key: str
+    kind: str
+    text: str
+    error: Error | None
+    opened_at: float
+    state: str = "open"
+    version: int = 1
+    closed_at: float | None = None
+    verdict: str | None = None
+    actor: str | None = None
+    reason: str = ""
+    evidence: str | None = None
+
+
+@dataclass(slots=True)
+class RunState:
+    """One run. `steps` is there for its edges, which the pinned digest covers; never for tuning."""
+
+    steps: tuple[StepSpec, ...]
+    run_id: str = ""
+    instance: str = ""
+    tenant: str = ""
+    saga: str = ""
+    saga_version: int = 0
+    definition: str = ""
+    input: Json = None
+    actor: str | None = None
+    phase: str = ""  # "" before the start, then running | compensating | ended
+    outcome: str | None = None
+    cause: str | None = None
+    cause_step: str | None = None
+    cause_error: Error | None = None
+    started_at: float = 0.0
+    ended_at: float | None = None
+    deadline_at: float | None = None
+    deadline_passed: bool = False
+    cancel: str | None = None  # the reason, once recorded
+    past_pivot: bool = False  # an irreversible step landed: cancel and deadline are void
+    accepted: bool = False  # a person took something as it is
+    actions: dict[str, Action] = field(default_factory=dict)
+    forward: list[Action | None] = field(default_factory=list)  # newest generation, by step
+    undo: list[Action | None] = field(default_factory=list)
+    active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
+    ready: list[int] = field(default_factory=list)  # steps that may start, not yet intended
+    landed: int = 0  # steps whose newest generation landed
+    cases: dict[str, Case] = field(default_factory=dict)
+    open_cases: int = 0
+
+    def current(self, step: int, direction: str) -> Action | None:
+        """The newest generation of a step's action in one direction."""
+        return (self.forward if direction == FORWARD else self.undo)[step]
+
+
+def new_state(spec: SagaSpec) -> RunState:
+    """The state before the first event, for a run of `spec`."""
+    count = len(spec.steps)
+    return RunState(steps=spec.steps, forward=[None] * count, undo=[None] * count)

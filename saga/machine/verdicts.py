@@ -1,0 +1,78 @@
+"""What a person may decide about a case, and what follows from each verdict.
+
+The same functions serve the page that offers the verdicts and `decide`, which checks them: what is
+not offered is not possible.
+"""
+
+from __future__ import annotations
+
+from saga.definition.spec import ContractSpec, SagaSpec
+from saga.machine.state import FORWARD, Action, Case, RunState
+from saga.machine.ways import contract_of, look_bound, stopped
+
+__all__ = ["VERDICTS", "not_before", "verdicts"]
+
+VERDICTS = ("probe", "retry", "landed", "absent", "undone", "accept")
+
+_NEEDS_A_LOOK = ("retry", "absent", "undone")
+
+
+def not_before(
+    spec: SagaSpec, state: RunState, case: Case, verdict: str = "absent"
+) -> float | None:
+    """When a person must have looked, at the earliest, for `verdict` to count (unix seconds).
+
+    `None` where no look is needed; infinite while a call of the action has not returned.
+    """
+    action = state.actions[case.key]
+    if case.kind == "late" or action.state != "unknown" or verdict not in _NEEDS_A_LOOK:
+        return None
+    return look_bound(action, contract_of(spec, action))
+
+
+def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
+    """The verdicts that are possible on an open case, each with its consequence."""
+    if case.state != "open":
+        return {}
+    if case.kind == "late":
+        return {
+            "undone": "You have taken this effect back yourself; the case is closed.",
+            "accept": "This effect stays; the case is closed under your name.",
+        }
+    action = state.actions[case.key]
+    contract = contract_of(spec, action)
+    forward, unknown = action.direction == FORWARD, action.state == "unknown"
+    again = not (forward and stopped(state))
+    offered: dict[str, str] = {}
+    if contract.probe:
+        offered["probe"] = "The provider is asked now; the answer may settle and close the case."
+    if again:
+        offered["retry"] = _retry(action, contract)
+    offered["landed"] = "It counts as done with the receipt you give; the run goes on from there."
+    if unknown:
+        then = _sent_again(action, contract) if again else "nothing of it is undone."
+        offered["absent"] = f"It counts as not having happened; {then}"
+    if unknown or not forward:
+        rest = "the rest of the run is undone." if forward else "the undoing goes on."
+        offered["undone"] = f"It counts as taken back, on your evidence; {rest}"
+    offered["accept"] = "It stays as it is; the rest is undone and the run ends settled."
+    return offered
+
+
+def _retry(action: Action, contract: ContractSpec) -> str:
+    text = "It is sent again, attempts counted from 0, "
+    if contract.provider.honours_keys and action.state != "refused":
+        return text + "under the same key."
+    text += "under a new key."
+    if action.state == "refused":
+        return text
+    if contract.provider.late_until is None:
+        text += " How long the old request can still land is not declared: that risk is yours."
+    return text + " Should it have landed or still land, there are two."
+
+
+def _sent_again(action: Action, contract: ContractSpec) -> str:
+    if action.refusals:
+        return "another attempt of it was refused, so it counts as refused."
+    key = "the same key" if contract.provider.honours_keys else "a new key"
+    return f"it is sent again, under {key}."

@@ -1,0 +1,238 @@
+"""The ways out for one action: what may come next, when, and when nothing may.
+
+These are the rules of the four windows. An unknown action is asked about, then repeated under its
+key while the key surely lives, then proven absent by two readings, else it goes to a person. Every
+rule is a function of the state, the tuning and the time; `plan` acts on the answer, `follow`
+records what it means when there is no way left, `decide` checks against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import inf
+
+from saga.definition.spec import ContractSpec, ProviderSpec, SagaSpec, StepSpec
+from saga.machine.state import FORWARD, Action, RunState
+
+__all__ = [
+    "Move",
+    "Next",
+    "absence_bound",
+    "being_undone",
+    "contract_of",
+    "goes_forward",
+    "look_bound",
+    "next_move",
+    "stopped",
+    "way_out",
+]
+
+
+class Next(Enum):
+    """What comes next for an action."""
+
+    AWAIT = auto()  # a call is in flight (`at` is its `send_by`), or has still not returned
+    SEND = auto()  # one more attempt under its key
+    PROBE = auto()  # ask by key
+    RENEW = auto()  # a new generation, by a person's word
+    BLIND = auto()  # unknown for good: undo it without a receipt
+    FAIL = auto()  # a forward action that did not happen and will not: the run winds down
+    GIVE_UP = auto()  # a person's turn
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """`at` is the earliest time (unix seconds); `why` a cause (FAIL) or a case kind (GIVE_UP)."""
+
+    next: Next
+    at: float
+    why: str = ""
+
+
+def contract_of(spec: SagaSpec, action: Action) -> ContractSpec:
+    """The contract of an action's direction, with the tuning of `spec`."""
+    step = spec.steps[action.step]
+    contract = step.effect if action.direction == FORWARD else step.compensation
+    assert contract is not None, action.key
+    return contract
+
+
+def stopped(state: RunState) -> bool:
+    """Whether it is on record that no new forward sending starts any more."""
+    if state.phase != "running":
+        return True
+    return not state.past_pivot and (state.cancel is not None or state.deadline_passed)
+
+
+def goes_forward(state: RunState, now: float) -> bool:
+    """Whether a new forward sending may start (one that settles an unknown is not new)."""
+    in_time = state.past_pivot or state.deadline_at is None or now < state.deadline_at
+    return in_time and not stopped(state)
+
+
+def being_undone(state: RunState, action: Action) -> bool:
+    """Whether the undo of `action` is on record: from then on it stays as the undo has found it."""
+    undo = state.undo[action.step] if action.direction == FORWARD else None
+    return undo is not None and undo.of_key == action.key
+
+
+def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
+    """What comes next for `action`; `None` if it rests, or a person has the word."""
+    if action.state == "sending":
+        return Move(Next.AWAIT, min([a.send_by for a in action.open.values() if a.in_flight]))
+    if action.wish == "probe":
+        return Move(Next.PROBE, action.probe_due)
+    if action.case is not None:
+        return None
+    return way_out(spec, state, action, now)
+
+
+def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
+    """The next move of an action that is not in flight, as if no person were looking at it."""
+    if action.superseded or action.state in ("landed", "accepted"):
+        return None
+    contract = contract_of(spec, action)
+    unknown = action.state == "unknown"
+    if unknown and being_undone(state, action):
+        return None  # without a receipt; that undo has its own ways out
+    if not unknown and action.direction == FORWARD and not goes_forward(state, now):
+        return None
+    if action.wish is not None:
+        return Move(Next.SEND if action.wish == "same" else Next.RENEW, action.due)
+    if unknown:
+        return _unknown(state, action, spec.steps[action.step], contract, now)
+    if action.state == "refused":
+        return _spent(state, action, now, "refused", "undo_refused")
+    if action.state == "absent":
+        return _absent(state, action, contract, now)
+    if action.not_sent < contract.retry.attempts and _in_time(action, now):
+        return Move(Next.SEND, action.due)
+    return _spent(state, action, now, "attempts", "undo_exhausted")
+
+
+def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -> Move:
+    """It did not happen and will not by itself."""
+    if action.direction != FORWARD:
+        return Move(Next.GIVE_UP, now, kind)
+    if state.past_pivot:
+        return Move(Next.GIVE_UP, now, "exhausted")  # there is no way back
+    return Move(Next.FAIL, now, cause)
+
+
+def _in_time(action: Action, now: float) -> bool:
+    """The next sending would be before the action's own deadline."""
+    return action.deadline_at is None or max(now, action.due) < action.deadline_at
+
+
+def _absent(state: RunState, action: Action, contract: ContractSpec, now: float) -> Move:
+    """Proven not to have happened: again under the same key, as far as the provider keeps it."""
+    kind = "exhausted" if action.direction == FORWARD else "undo_exhausted"
+    if action.again != "same":
+        # Sending again would need a new key, and only a person may ask for that.
+        return Move(Next.GIVE_UP, now, kind)
+    if not _in_time(action, now) or action.resends >= contract.retry.attempts - 1:
+        return _spent(state, action, now, "attempts", "undo_exhausted")
+    if _in_life(action, contract, now):
+        return Move(Next.SEND, action.due)
+    if (at := _next_reading(action, contract)) is not None:
+        return Move(Next.PROBE, at)  # the proof is too old: read again
+    return Move(Next.GIVE_UP, now, kind)
+
+
+def _unknown(
+    state: RunState, action: Action, step: StepSpec, contract: ContractSpec, now: float
+) -> Move:
+    """It may have happened. Never taken as failed, never repeated blindly."""
+    if action.conflict:
+        return Move(Next.GIVE_UP, now, "conflict")
+    resend = _may_resend(state, action, step, contract, now)
+    if resend and contract.probe and not action.asked:
+        return Move(Next.PROBE, action.probe_due)  # asking comes first, and may save the sending
+    if resend and action.last_answer != "in_progress":
+        return Move(Next.SEND, action.due)
+    if (at := _next_reading(action, contract)) is not None:
+        return Move(Next.PROBE, at)
+    in_flight = contract.provider.in_flight
+    if in_flight is not None and _blind(state, action, step):
+        if action.running:
+            return Move(Next.AWAIT, now + contract.timeout)
+        return Move(Next.BLIND, action.last_until + in_flight)
+    return Move(Next.GIVE_UP, now, "unknown")
+
+
+def _blind(state: RunState, action: Action, step: StepSpec) -> bool:
+    """The run winds down and the compensation of this action works without a receipt."""
+    return (
+        action.direction == FORWARD
+        and state.phase == "compensating"
+        and step.compensation is not None
+        and not step.compensation.needs_receipt
+    )
+
+
+def _next_reading(action: Action, contract: ContractSpec) -> float | None:
+    """When to ask again, so that an absence can become evidence; `None` if asking is used up."""
+    left = contract.retry.attempts - action.probes
+    if not contract.probe or left <= 0:
+        return None
+    visible_after = contract.provider.visible_after
+    if action.first_absent is not None and visible_after is not None:
+        return max(action.first_absent + visible_after, action.probe_due)
+    bound = absence_bound(action, contract.provider)
+    if bound is None or left > 1:
+        return action.probe_due
+    if bound == inf:
+        return action.probe_due + contract.retry.longest  # a call has still not returned
+    return max(action.probe_due, bound)  # the last one must be able to count
+
+
+def absence_bound(action: Action, provider: ProviderSpec) -> float | None:
+    """The earliest start of a reading of absence that counts (unix seconds).
+
+    `None` where the provider declares no bound; infinite while a call has not returned.
+    """
+    if provider.in_flight is None or provider.visible_after is None:
+        return None
+    if action.running:
+        return inf
+    return action.last_until + provider.in_flight + provider.visible_after
+
+
+def look_bound(action: Action, contract: ContractSpec) -> float:
+    """The time from which on a person must have looked before saying that it did not happen.
+
+    Infinite while a call has not returned. Where no bound is declared it is the last moment a byte
+    could leave, and the text of the case says that nothing more is known.
+    """
+    if action.running or any(attempt.in_flight for attempt in action.open.values()):
+        return inf
+    provider = contract.provider
+    under_way = provider.in_flight
+    if not contract.probe and provider.late_until is not None:
+        under_way = provider.late_until
+    return action.last_until + (under_way or 0.0) + (provider.visible_after or 0.0)
+
+
+def _may_resend(
+    state: RunState, action: Action, step: StepSpec, contract: ContractSpec, now: float
+) -> bool:
+    if action.resends >= contract.retry.attempts - 1 or not _in_time(action, now):
+        return False
+    if action.direction == FORWARD and state.phase != "running" and step.irreversible:
+        return False  # winding down, and there would be no way back
+    return _in_life(action, contract, now)
+
+
+def _in_life(action: Action, contract: ContractSpec, now: float) -> bool:
+    """A resend now is received while the provider still knows the key of the first landing."""
+    provider = contract.provider
+    if provider.key_life is None:
+        return False
+    margin = provider.late_until
+    if margin is None:
+        margin = provider.in_flight
+    if margin is None:
+        margin = provider.key_life / 2
+    send_by = max(now, action.due) + contract.timeout
+    return send_by + margin < action.first_at + provider.key_life
