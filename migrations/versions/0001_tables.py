@@ -1,0 +1,247 @@
+"""The tables that a database begins with.
+
+Forwards only: what a newer version has written, an older one does not read.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"  # numbered: a higher one is newer
+down_revision = None
+
+_real = sa.REAL().with_variant(sa.Double(), "postgresql")
+
+
+def upgrade() -> None:
+    _instance()
+    _definitions()
+    _runs()
+    _journal()
+    _actions()
+    _cases()
+    _orchestrators()
+
+
+def _table(name: str, *items: sa.schema.SchemaItem, rowid: bool = True) -> None:
+    op.create_table(name, *items, sqlite_strict=True, sqlite_with_rowid=rowid)
+
+
+def _check(name: str, text: str) -> sa.CheckConstraint:
+    return sa.CheckConstraint(text, name=op.f(f"ck_{name}"))
+
+
+def _index(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
+    condition = sa.text(where)
+    op.create_index(
+        name,
+        table,
+        columns,
+        unique=unique,
+        sqlite_where=condition,
+        postgresql_where=condition,
+    )
+
+
+def _instance() -> None:
+    _table(
+        "instance",
+        sa.Column("singleton", sa.Integer(), nullable=False),
+        sa.Column("instance", sa.Text(), nullable=False),
+        sa.Column("created_at", _real, nullable=False),
+        sa.Column("key_id", sa.Text(), nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("singleton", name=op.f("pk_instance")),
+        _check("instance_singleton", "singleton = 1"),
+    )
+    _table(
+        "sealing_keys",
+        sa.Column("key_id", sa.Text(), nullable=False),
+        sa.Column("added_at", _real, nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("key_id", name=op.f("pk_sealing_keys")),
+    )
+
+
+def _definitions() -> None:
+    _table(
+        "definitions",
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("saga", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("spec", sa.Text(), nullable=False),
+        sa.Column("stored_at", _real, nullable=False),
+        sa.Column("key_id", sa.Text(), nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_definitions")),
+        sa.UniqueConstraint("saga", "version", name=op.f("uq_definitions_saga_version")),
+        _check("definitions_version", "version >= 1"),
+    )
+
+
+def _runs() -> None:
+    _table(
+        "runs",
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("saga", sa.Text(), nullable=False),
+        sa.Column("saga_version", sa.Integer(), nullable=False),
+        sa.Column("definition", sa.Text(), nullable=False),
+        sa.Column("phase", sa.Text(), nullable=False),
+        sa.Column("outcome", sa.Text()),
+        sa.Column("cause", sa.Text()),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("fence", sa.Integer(), nullable=False),
+        sa.Column("owner", sa.Text()),
+        sa.Column("due_at", _real),
+        sa.Column("watch_until", _real),
+        sa.Column("quarantined_at", _real),
+        sa.Column("started_at", _real, nullable=False),
+        sa.Column("ended_at", _real),
+        sa.Column("key_id", sa.Text(), nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_runs")),
+        sa.ForeignKeyConstraint(
+            ["definition"], ["definitions.digest"], name=op.f("fk_runs_definition_definitions")
+        ),
+        _check("runs_phase", "phase IN ('running', 'compensating', 'ended')"),
+        _check("runs_outcome", "outcome IN ('completed', 'compensated', 'settled')"),
+        _check("runs_cause", "cause IN ('refused', 'attempts', 'cancelled', 'deadline', 'person')"),
+        _check("runs_version", "version >= 1"),
+        _check("runs_fence", "fence >= 1"),
+        _check("runs_run_id", "length(run_id) BETWEEN 1 AND 128"),
+        _check("runs_ended_has_outcome", "(phase = 'ended') = (outcome IS NOT NULL)"),
+        _check("runs_ended_has_time", "(phase = 'ended') = (ended_at IS NOT NULL)"),
+        _check("runs_undone_for_a_cause", "phase <> 'compensating' OR cause IS NOT NULL"),
+        _check("runs_running_without_cause", "phase <> 'running' OR cause IS NULL"),
+        _check("runs_compensated_cause", "outcome <> 'compensated' OR cause IS NOT NULL"),
+        _check("runs_aside_without_owner", "quarantined_at IS NULL OR owner IS NULL"),
+    )
+    _index("ix_runs_claim", "runs", ["due_at"], "owner IS NULL AND due_at IS NOT NULL")
+    _index("ix_runs_owner", "runs", ["owner"], "owner IS NOT NULL")
+    _index("ix_runs_quarantined", "runs", ["quarantined_at"], "quarantined_at IS NOT NULL")
+
+
+def _journal() -> None:
+    _table(
+        "journal",
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("seq", sa.Integer(), nullable=False),
+        sa.Column("command", sa.Text(), nullable=False),
+        sa.Column("at", _real, nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("key_id", sa.Text(), nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("run_id", "seq", name=op.f("pk_journal")),
+        _check("journal_seq", "seq >= 1"),
+    )
+
+
+def _actions() -> None:
+    _table(
+        "actions",
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("step", sa.Text(), nullable=False),
+        sa.Column("item", sa.Text()),
+        sa.Column("direction", sa.Text(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("effect", sa.Text(), nullable=False),
+        sa.Column("effect_version", sa.Integer(), nullable=False),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("intent", sa.Text(), nullable=False),
+        sa.Column("receipt", sa.Text()),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_actions")),
+        _check("actions_direction", "direction IN ('forward', 'undo')"),
+        _check(
+            "actions_state",
+            "state IN ('intended', 'sending', 'landed', 'refused', 'not_sent', 'unknown', "
+            "'absent', 'skipped', 'accepted')",
+        ),
+        _check("actions_generation", "generation >= 1"),
+        _check("actions_key", "length(key) BETWEEN 1 AND 255"),
+        _check("actions_landed_has_receipt", "state <> 'landed' OR receipt IS NOT NULL"),
+        _check("actions_attempts", "attempts >= 0"),
+        _check("actions_intended_is_unsent", "state <> 'intended' OR attempts = 0"),
+        _check("actions_sent_once", "state NOT IN ('sending', 'unknown') OR attempts >= 1"),
+        rowid=False,
+    )
+    op.create_index("ix_actions_run_id", "actions", ["run_id"])
+
+
+def _cases() -> None:
+    _table(
+        "cases",
+        sa.Column("case_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text()),
+        sa.Column("step", sa.Text()),
+        sa.Column("item", sa.Text()),
+        sa.Column("direction", sa.Text()),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("opened_at", _real, nullable=False),
+        sa.Column("closed_at", _real),
+        sa.Column("verdict", sa.Text()),
+        sa.Column("actor", sa.Text()),
+        sa.Column("reason", sa.Text()),
+        sa.Column("evidence", sa.Text()),
+        sa.Column("key_id", sa.Text()),
+        sa.Column("seal", sa.Text()),
+        sa.PrimaryKeyConstraint("case_id", name=op.f("pk_cases")),
+        _check("cases_state", "state IN ('open', 'closed')"),
+        _check("cases_direction", "direction IN ('forward', 'undo')"),
+        _check("cases_version", "version >= 1"),
+        _check("cases_closed_has_time", "(state = 'closed') = (closed_at IS NOT NULL)"),
+        _check("cases_verdict_has_actor", "verdict IS NULL OR actor IS NOT NULL"),
+        _check("cases_damaged_is_sealed", "(kind = 'damaged') = (seal IS NOT NULL)"),
+    )
+    op.create_index("ix_cases_run_id", "cases", ["run_id"])
+    _index("ix_cases_open", "cases", ["opened_at", "case_id"], "state = 'open'")
+    _index(
+        "uq_cases_one_open_per_action",
+        "cases",
+        ["key"],
+        "state = 'open' AND key IS NOT NULL",
+        unique=True,
+    )
+    _index(
+        "uq_cases_one_open_per_run",
+        "cases",
+        ["run_id", "kind"],
+        "state = 'open' AND key IS NULL",
+        unique=True,
+    )
+
+
+def _orchestrators() -> None:
+    _table(
+        "orchestrators",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("host", sa.Text(), nullable=False),
+        sa.Column("pid", sa.Integer(), nullable=False),
+        sa.Column("sagas", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("beat", sa.Integer(), nullable=False),
+        sa.Column("beat_at", _real, nullable=False),
+        sa.Column("lease", _real, nullable=False),
+        sa.Column("stuck", sa.Integer(), nullable=False),
+        sa.Column("refused", sa.Text()),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_orchestrators")),
+        _check("orchestrators_state", "state IN ('alive', 'leaving', 'dead')"),
+    )
+    _table(
+        "pauses",
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("actor", sa.Text()),
+        sa.Column("at", _real, nullable=False),
+        sa.PrimaryKeyConstraint("kind", "name", name=op.f("pk_pauses")),
+        _check("pauses_kind", "kind IN ('saga', 'effect', 'provider')"),
+    )

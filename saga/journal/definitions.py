@@ -1,0 +1,164 @@
+"""The definitions that runs are pinned to: stored once by digest, sealed, newest tuning kept.
+
+A row that does not verify is left as it is, and the runs that are pinned to it are set aside like
+all that is damaged: it is evidence, and nothing here repairs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from saga.definition.canonical import strict_loads
+from saga.definition.diff import difference
+from saga.definition.spec import FORMAT, SagaSpec, read_spec, spec_digest
+from saga.errors import Conflict, Tampered
+from saga.journal.records import NewerFormat
+from saga.journal.sealing import Keyring
+from saga.journal.tables import definitions, runs
+
+__all__ = ["Specs", "check_definition", "store_definition", "stored_spec"]
+
+_log = logging.getLogger("saga")
+
+
+def store_definition(
+    connection: sa.Connection, keys: Keyring, spec: Mapping[str, Any], digest: str, now: float
+) -> bool:
+    """Keep `spec` under `digest`; False if what is stored there is damaged, and then left so.
+
+    Raises `Conflict` if this saga and version mean something else here.
+    """
+    table = definitions
+    same = sa.and_(table.c.saga == spec["saga"], table.c.version == spec["version"])
+    found = connection.execute(sa.select(table).where(sa.or_(table.c.digest == digest, same))).all()
+    values = _sealed(keys, digest, spec, now)
+    missing = Tampered(f"definition {digest} is missing, or another one stands in its place")
+    try:
+        match found:
+            case [] if not _pinned(connection, digest):
+                new = {"digest": digest, "saga": spec["saga"], "version": spec["version"]}
+                connection.execute(table.insert().values(**new, **values))
+            case [row] if row.digest == digest:
+                _check_row(keys, row, spec["saga"], spec["version"])
+                if row.spec != values["spec"]:
+                    connection.execute(
+                        table.update().where(table.c.digest == digest).values(**values)
+                    )
+            case [row]:
+                raise _other_meaning(check_definition(keys, row), spec)
+            case _:
+                raise missing
+    except NewerFormat as newer:
+        raise Conflict(
+            f"saga {spec['saga']!r} version {spec['version']} is stored by a newer version of saga "
+            f"({newer})",
+            remedy="run that version here too",
+        ) from newer
+    except Tampered as damage:
+        _log.error("%s; its runs will be set aside", damage)
+        return False
+    return True
+
+
+def _pinned(connection: sa.Connection, digest: str) -> bool:
+    run = sa.select(runs.c.run_id).where(runs.c.definition == digest).limit(1)
+    return connection.execute(run).first() is not None
+
+
+def _sealed(keys: Keyring, digest: str, spec: Mapping[str, Any], now: float) -> dict[str, Any]:
+    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return {
+        "spec": text,
+        "stored_at": float(now),
+        "key_id": keys.key_id,
+        "seal": keys.seal("definition", digest, text, repr(float(now))),
+    }
+
+
+def _other_meaning(old: Mapping[str, Any], new: Mapping[str, Any]) -> Conflict:
+    changes = "; ".join(str(change) for change in difference(old, new) if change.meaning)
+    return Conflict(
+        f"saga {new['saga']!r} version {new['version']} is stored with another meaning: {changes}",
+        remedy=f"use version={new['version'] + 1}",
+    )
+
+
+def check_definition(keys: Keyring, row: Any) -> dict[str, Any]:
+    """The specification in a row of `definitions`. Raises `Tampered`, `NewerFormat`."""
+    where = f"definition {row.digest}"
+    _check_seal(keys, row)
+    try:
+        spec = strict_loads(row.spec)
+        if spec["format"] > FORMAT:
+            raise NewerFormat(f"{where}: format {spec['format']}")
+        _check_row(keys, row, spec["saga"], spec["version"])
+        if spec_digest(spec) != row.digest:
+            raise Tampered(f"{where}: it is not what its digest says")
+    except (KeyError, TypeError, ValueError) as error:
+        raise Tampered(f"{where}: it cannot be read") from error
+    return dict(spec)
+
+
+def _check_row(keys: Keyring, row: Any, saga: str, version: int) -> None:
+    """Enough where the text is compared with our own, or not used."""
+    _check_seal(keys, row)
+    if (row.saga, row.version) != (saga, version):
+        raise Tampered(f"definition {row.digest}: a column is not what its text says")
+
+
+def _check_seal(keys: Keyring, row: Any) -> None:
+    sealed = (row.digest, row.spec, repr(row.stored_at))
+    if not keys.verify(row.key_id, row.seal, "definition", *sealed):
+        raise Tampered(f"definition {row.digest}: its seal does not verify")
+
+
+def _row(connection: sa.Connection, digest: str) -> Any:
+    try:
+        select = sa.select(definitions).where(definitions.c.digest == digest)
+        row = connection.execute(select).one_or_none()
+    except UnicodeEncodeError:  # what an altered head names is not even text
+        row = None
+    if row is None:
+        raise Tampered(f"definition {digest!a} is missing")
+    return row
+
+
+def stored_spec(connection: sa.Connection, keys: Keyring, digest: str) -> dict[str, Any]:
+    """The stored JSON of a definition; `Tampered` if it is missing or does not verify."""
+    return check_definition(keys, _row(connection, digest))
+
+
+class Specs:
+    """Specifications by digest: those of the code that is here, else the stored ones.
+
+    An owner decides with its own code's tuning, everybody else with the stored one. Either way what
+    is stored has to verify.
+    """
+
+    def __init__(self, keys: Keyring, own: Mapping[str, SagaSpec] | None = None) -> None:
+        self._keys = keys
+        self._own = dict(own or {})
+        self._verified: dict[str, SagaSpec] = {}
+
+    def get(self, connection: sa.Connection, digest: str) -> SagaSpec:
+        """The specification with this digest. Raises `Tampered`, `NewerFormat`."""
+        if digest not in self._verified:
+            own = self._own.get(digest)
+            if own is None:
+                own = _read(stored_spec(connection, self._keys, digest), digest)
+            else:
+                _check_row(self._keys, _row(connection, digest), own.name, own.version)
+            self._verified[digest] = own
+        return self._verified[digest]
+
+
+def _read(stored: Mapping[str, Any], digest: str) -> SagaSpec:
+    try:
+        return read_spec(stored, digest)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Tampered(f"definition {digest}: it cannot be read") from error

@@ -1,0 +1,216 @@
+"""A run as it is stored, and whether that is what its journal says: the one verify function.
+
+It serves recovery, every read by a client, `saga verify` and the tests: strict JSON, formats,
+seals, fields, a gap-free sequence, fences that never fall, every column equal to what a replay
+gives, and the mark of a run that is set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from saga.definition.spec import SagaSpec
+from saga.errors import Tampered, UnknownRun
+from saga.journal.definitions import Specs
+from saga.journal.identity import ensure_all_keys
+from saga.journal.projection import Row, action_row, case_row, head_row, verify_head
+from saga.journal.quarantine import is_aside, is_damaged_case
+from saga.journal.records import NewerFormat, Record, read_record, verify_record
+from saga.journal.sealing import Keyring
+from saga.journal.sqlite import is_text
+from saga.journal.tables import actions, cases, instance, journal, runs
+from saga.machine.evolve import evolve
+from saga.machine.state import RunState, new_state
+
+__all__ = ["History", "StoredRun", "is_recorded", "load", "load_history", "read_stored", "verified"]
+
+
+_FENCE_LIMIT = 2**53  # one more must still be an integer of the database
+
+
+@dataclass(slots=True)
+class StoredRun:
+    """The rows of one run, as they are."""
+
+    head: Any  # a mapping of its columns and the `instance` of this database, or None
+    records: list[Row]
+    actions: list[Row]
+    cases: list[Row]
+
+
+@dataclass(slots=True)
+class History:
+    """A run that verified: its state, its records, and what the next record needs."""
+
+    spec: SagaSpec
+    state: RunState
+    records: tuple[Record, ...]
+    version: int
+    at: float  # time of the last record
+    seal: str  # of the last record
+    due: float | None
+    owner: str | None
+    fence: int
+    quarantined_at: float | None
+
+
+def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, StoredRun]:
+    """The rows of several runs, in four statements."""
+    found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
+    run_ids = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
+    here = sa.select(instance.c.instance).scalar_subquery().label("instance")
+    heads = sa.select(runs, here).where(runs.c.run_id.in_(run_ids))
+    for head in connection.execute(heads).mappings():
+        found[head["run_id"]].head = head
+    fill = [
+        (sa.select(journal).order_by(journal.c.run_id, journal.c.seq), journal, "records", 0),
+        (sa.select(actions), actions, "actions", 1),
+        (sa.select(cases), cases, "cases", 1),
+    ]
+    for select, table, name, column in fill:
+        for row in connection.execute(select.where(table.c.run_id.in_(run_ids))):
+            getattr(found[row[column]], name).append(tuple(row))
+    return found
+
+
+def is_recorded(connection: sa.Connection, run_id: str, seq: int, seal: str) -> bool:
+    """Whether this very record is durable: what to ask when a COMMIT has failed."""
+    place = sa.and_(journal.c.run_id == run_id, journal.c.seq == seq)
+    return connection.execute(sa.select(journal.c.seal).where(place)).scalar() == seal
+
+
+def load(connection: sa.Connection, keys: Keyring, specs: Specs, run_id: str) -> History:
+    """A run, verified. `UnknownRun` if it is not there, `Tampered` if it is not what it was."""
+    stored = read_stored(connection, [run_id])[run_id]
+    return load_history(connection, keys, specs, run_id, stored)
+
+
+def load_history(
+    connection: sa.Connection, keys: Keyring, specs: Specs, run_id: str, stored: StoredRun
+) -> History:
+    """As `load`, for rows that have been read already."""
+    if stored.head is None:
+        if stored.records or stored.actions or stored.cases:
+            raise Tampered(f"run {run_id}: its head is missing")
+        raise UnknownRun(f"no run {run_id!r} in this database")
+    try:
+        spec = _definition(connection, specs, run_id, stored.head["definition"])
+        return verified(keys, spec, run_id, stored)
+    except Tampered:
+        ensure_all_keys(connection, keys)
+        raise
+
+
+def _definition(connection: sa.Connection, specs: Specs, run_id: str, digest: str) -> SagaSpec:
+    try:
+        return specs.get(connection, digest)
+    except Tampered as damage:
+        raise Tampered(f"run {run_id}: its {damage.message}") from damage
+
+
+def verified(keys: Keyring, spec: SagaSpec, run_id: str, stored: StoredRun) -> History:
+    """Replay the journal and compare every column; `Tampered` names the first difference.
+
+    `NewerFormat` if a record verifies but was written by a newer version.
+    """
+    head = stored.head
+    assert head is not None, run_id
+    state, records, seal = _replayed(keys, spec, run_id, stored.records)
+    if not records:
+        raise Tampered(f"run {run_id}: its journal is missing")
+    last = records[-1]
+    _check_head(keys, run_id, head, state, last, seal)
+    wanted = [action_row(state, action) for action in state.actions.values()]
+    _same(run_id, "actions", stored.actions, wanted)
+    own = [row for row in stored.cases if not is_damaged_case(row)]
+    _same(run_id, "cases", own, [case_row(state, case) for case in state.cases.values()])
+    is_aside(keys, run_id, stored.cases, head["quarantined_at"])
+    return History(
+        spec=spec,
+        state=state,
+        records=tuple(records),
+        version=last.seq,
+        at=last.at,
+        seal=seal,
+        due=last.due,
+        owner=head["owner"],
+        fence=head["fence"],
+        quarantined_at=head["quarantined_at"],
+    )
+
+
+def _check_head(
+    keys: Keyring, run_id: str, head: Any, state: RunState, last: Record, seal: str
+) -> None:
+    for name, value in head_row(state, last.seq, last.due).items():
+        if _differ(head[name], value):
+            raise Tampered(f"run {run_id}: runs.{name} is not what its journal says")
+    if not verify_head(keys, head["key_id"], head["seal"], state, last.seq, last.due, seal):
+        raise Tampered(f"run {run_id}: the seal of its head does not verify")
+    if state.instance != head["instance"]:
+        raise Tampered(f"run {run_id}: it is a run of another database ({state.instance})")
+    # Owner and fence change with every claim and no record says so; but a fence never falls.
+    if type(head["fence"]) is not int or not last.fence <= head["fence"] < _FENCE_LIMIT:
+        raise Tampered(f"run {run_id}: its fence is lower than that of its last record, or absurd")
+
+
+def _replayed(
+    keys: Keyring, spec: SagaSpec, run_id: str, rows: Sequence[Row]
+) -> tuple[RunState, list[Record], str]:
+    state, records, seal, fence = new_state(spec), list[Record](), "", 1
+    for number, (_, seq, command, at, body, key_id, stored_seal) in enumerate(rows, start=1):
+        where = f"run {run_id}, record {number}"
+        if _differ(seq, number):
+            raise Tampered(f"{where}: missing")
+        if not verify_record(keys, key_id, stored_seal, seal, run_id, seq, body):
+            raise Tampered(f"{where}: {_why_unsealed(keys, key_id)}")
+        record = _read(where, body)
+        if _differ(command, "+".join(record.commands)) or _differ(at, float(record.at)):
+            raise Tampered(f"{where}: a column is not what its body says")
+        if (record.run_id, record.seq) != (run_id, seq):
+            raise Tampered(f"{where}: its body is that of another record")
+        if record.fence and record.fence < fence:
+            raise Tampered(f"{where}: its fence is lower than one before it")
+        fence = max(fence, record.fence)
+        try:
+            for event in record.events:
+                evolve(state, event, record.at)
+        except Exception as error:  # the fold trusts its events; these never came from `decide`
+            raise Tampered(f"{where}: it does not follow from the records before it") from error
+        records.append(record)
+        seal = stored_seal
+    return state, records, seal
+
+
+def _read(where: str, body: str) -> Record:
+    try:
+        return read_record(body)
+    except NewerFormat as newer:
+        raise NewerFormat(f"{where}: {newer}") from newer
+    except ValueError as error:
+        raise Tampered(f"{where}: {error}") from error
+
+
+def _why_unsealed(keys: Keyring, key_id: object) -> str:
+    if key_id in keys:
+        return "its seal does not verify"
+    return f"it is sealed with key {key_id!a}, and SAGA_KEYS has none of that name"
+
+
+def _same(run_id: str, table: str, stored: list[Row], expected: list[Row]) -> None:
+    found = {row[0]: row for row in stored}
+    wanted = {row[0]: row for row in expected}
+    if found.keys() != wanted.keys():
+        raise Tampered(f"run {run_id}: {table} has rows missing or added")
+    for key, row in wanted.items():
+        if any(map(_differ, found[key], row)):
+            raise Tampered(f"run {run_id}: the row {key} of {table} is not what its journal says")
+
+
+def _differ(stored: object, expected: object) -> bool:
+    """With their types: 1 and 1.0 and true are not the same in a column."""
+    return type(stored) is not type(expected) or stored != expected

@@ -1,0 +1,124 @@
+"""Questions to the tables that need no replay: lists, heads, who is alive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from saga.journal.sqlite import is_text
+from saga.journal.tables import cases, journal, orchestrators, runs
+
+__all__ = [
+    "OrchestratorRow",
+    "case_rows",
+    "head_of",
+    "journal_rows",
+    "live_orchestrators",
+    "open_case_ids",
+    "resting",
+    "run_ids",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OrchestratorRow:
+    """A process that counts as alive. `beat_at` is when it last said so (unix seconds)."""
+
+    id: str
+    host: str
+    pid: int
+    sagas: str  # JSON list of name@version
+    state: str
+    beat_at: float
+    lease: float
+    stuck: int
+    refused: str | None  # JSON: runs whose records the database does not take
+
+
+def head_of(connection: sa.Connection, run_id: str) -> Any:
+    """The row of a run as a mapping, unverified; `None` if there is none."""
+    return connection.execute(sa.select(runs).where(runs.c.run_id == run_id)).mappings().first()
+
+
+def resting(connection: sa.Connection, run_id: str) -> bool | None:
+    """Whether a run has ended or waits for a person; `None` if there is no such run."""
+    head = connection.execute(
+        sa.select(runs.c.phase, runs.c.quarantined_at).where(runs.c.run_id == run_id)
+    ).first()
+    if head is None:
+        return None
+    if head.phase == "ended" or head.quarantined_at is not None:
+        return True
+    return bool(open_case_ids(connection, run_id))
+
+
+def open_case_ids(connection: sa.Connection, run_id: str) -> tuple[str, ...]:
+    """The open cases of a run, oldest first."""
+    rows = connection.execute(
+        sa.select(cases.c.case_id)
+        .where(cases.c.run_id == run_id, cases.c.state == "open")
+        .order_by(cases.c.opened_at, cases.c.case_id)
+    )
+    return tuple(row.case_id for row in rows)
+
+
+def run_ids(
+    connection: sa.Connection,
+    *,
+    phase: str | None,
+    saga: str | None,
+    limit: int,
+    after: str | None,
+) -> Sequence[str]:
+    """Ids of runs, in the order of the ids, from the one after `after` on."""
+    select = sa.select(runs.c.run_id).order_by(runs.c.run_id).limit(limit)
+    if phase is not None:
+        select = select.where(runs.c.phase == phase)
+    if saga is not None:
+        select = select.where(runs.c.saga == saga)
+    if after is not None:
+        select = select.where(runs.c.run_id > after)
+    return [run_id for run_id in connection.execute(select).scalars() if is_text(run_id)]
+
+
+def case_rows(
+    connection: sa.Connection, *, state: str | None = None, case_id: str | None = None
+) -> Sequence[Any]:
+    """Rows of cases, oldest first: those in a state, or the one with an id."""
+    select = sa.select(cases).order_by(cases.c.opened_at, cases.c.case_id)
+    if state is not None:
+        select = select.where(cases.c.state == state)
+    if case_id is not None:
+        select = select.where(cases.c.case_id == case_id)
+    return connection.execute(select).all()
+
+
+def journal_rows(connection: sa.Connection, run_id: str) -> Sequence[Any]:
+    """The records of a run as they are stored, unverified."""
+    select = sa.select(journal).where(journal.c.run_id == run_id).order_by(journal.c.seq)
+    return connection.execute(select).all()
+
+
+def live_orchestrators(connection: sa.Connection, now: float) -> list[OrchestratorRow]:
+    """Those whose last beat is younger than their lease, oldest id first."""
+    table = orchestrators
+    rows = connection.execute(
+        sa.select(
+            table.c.id,
+            table.c.host,
+            table.c.pid,
+            table.c.sagas,
+            table.c.state,
+            table.c.beat_at,
+            table.c.lease,
+            table.c.stuck,
+            table.c.refused,
+        )
+        .where(table.c.state != "dead")
+        .order_by(table.c.id)
+    )
+    found = [OrchestratorRow(*row) for row in rows]
+    return [row for row in found if now - row.beat_at <= row.lease * 1.1]

@@ -1,0 +1,245 @@
+"""Who has a run: orchestrators, their beats, claims and take-overs.
+
+One row a process start. A process that nobody has seen beat for its own lease counts as dead, and
+its runs are claimed by the survivors; on SQLite a file lock that a dead process cannot hold says so
+at once. A claim gives a higher fence and no right to act: the history is verified first.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from saga.journal.sqlite import is_text
+from saga.journal.tables import orchestrators, runs
+
+__all__ = [
+    "Claimed",
+    "LifeLock",
+    "Peer",
+    "beat",
+    "claim",
+    "declare_dead",
+    "leave",
+    "moved_on",
+    "next_due",
+    "peers",
+    "register",
+    "release_all",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A run that is ours from now on, with the fence that says so; 0: its row takes no owner."""
+
+    run_id: str
+    fence: int
+    taken_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another orchestrator that has not left, as its row says."""
+
+    id: str
+    pid: int
+    beat: int
+    lease: float
+
+
+class LifeLock:
+    """A lock that is held for as long as this process lives, under the orchestrator's id."""
+
+    def __init__(self, database: Path, id_: str) -> None:
+        self._path = _life_path(database, id_)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Let go: from now on everybody may take our runs."""
+        self._path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+    @staticmethod
+    def is_free(database: Path, id_: str) -> bool:
+        """Whether the process with this id is surely gone."""
+        try:
+            descriptor = os.open(_life_path(database, id_), os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        else:
+            return True
+        finally:
+            os.close(descriptor)
+
+    @staticmethod
+    def forget(database: Path, id_: str) -> None:
+        """Remove what a dead process left behind."""
+        _life_path(database, id_).unlink(missing_ok=True)
+
+
+def _life_path(database: Path, id_: str) -> Path:
+    return database.with_name(f"{database.name}-life-{id_}")
+
+
+def register(
+    connection: sa.Connection, id_: str, sagas: Sequence[tuple[str, int]], lease: float, now: float
+) -> None:
+    """Make our row. Until it is durable nothing may be claimed."""
+    connection.execute(
+        orchestrators.insert().values(
+            id=id_,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            sagas=json.dumps([f"{name}@{version}" for name, version in sagas]),
+            state="alive",
+            beat=1,
+            beat_at=now,
+            lease=lease,
+            stuck=0,
+        )
+    )
+
+
+def beat(connection: sa.Connection, id_: str, now: float, stuck: int, refused: str | None) -> bool:
+    """Say that we live; False if somebody has declared us dead.
+
+    `refused` is JSON that says which runs' records the database does not take (`None`: none).
+    """
+    table = orchestrators
+    changed = connection.execute(
+        table.update()
+        .where(table.c.id == id_, table.c.state != "dead")
+        .values(beat=table.c.beat + 1, beat_at=now, stuck=stuck, refused=refused)
+    )
+    return changed.rowcount == 1
+
+
+def leave(connection: sa.Connection, id_: str) -> None:
+    """Start nothing new from here on: visible to whoever asks who is alive."""
+    table = orchestrators
+    connection.execute(
+        table.update().where(table.c.id == id_, table.c.state == "alive").values(state="leaving")
+    )
+
+
+def release_all(connection: sa.Connection, id_: str, now: float) -> None:
+    """Give back all runs and be dead: the end of a clean shutdown."""
+    table = orchestrators
+    connection.execute(runs.update().where(runs.c.owner == id_).values(owner=None))
+    connection.execute(table.update().where(table.c.id == id_).values(state="dead", beat_at=now))
+
+
+def peers(connection: sa.Connection, own: str) -> list[Peer]:
+    """The others that are not dead."""
+    table = orchestrators
+    rows = connection.execute(
+        sa.select(table.c.id, table.c.pid, table.c.beat, table.c.lease).where(
+            table.c.state != "dead", table.c.id != own
+        )
+    )
+    return [Peer(*row) for row in rows]
+
+
+def declare_dead(connection: sa.Connection, peer: Peer) -> bool:
+    """Mark a peer dead, if it has not beaten since we looked; whether it is dead now."""
+    table = orchestrators
+    changed = connection.execute(
+        table.update()
+        .where(table.c.id == peer.id, table.c.beat == peer.beat, table.c.state != "dead")
+        .values(state="dead")
+    )
+    return changed.rowcount == 1
+
+
+def claim(
+    connection: sa.Connection,
+    own: str,
+    digests: Collection[str],
+    *,
+    now: float,
+    limit: int,
+    held: Collection[str],
+) -> list[Claimed]:
+    """Take runs that are due, left over by the dead, or ours and forgotten; oldest due first.
+
+    `digests`: the definitions that we can run; `held`: runs that we have in memory.
+    """
+    if limit <= 0:
+        return []
+    dead = sa.select(orchestrators.c.id).where(orchestrators.c.state == "dead")
+    capable = sa.and_(runs.c.definition.in_(digests), runs.c.quarantined_at.is_(None))
+    free = (
+        sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at)
+        .where(capable, runs.c.owner.is_(None), runs.c.due_at <= now)
+        .order_by(runs.c.due_at)
+        .limit(limit)
+    )
+    left = (
+        sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at)
+        .where(capable, runs.c.owner.in_(dead), runs.c.phase != "ended")
+        .limit(limit)
+    )
+    mine = sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at).where(
+        capable, runs.c.owner == own, runs.c.due_at <= now
+    )
+    forgotten = [row for row in connection.execute(mine) if row.run_id not in held]
+    found = [*forgotten, *connection.execute(left), *connection.execute(free)][:limit]
+    rows = [row for row in found if is_text(row.run_id)]
+    if not rows:
+        return []
+    fences = _take(connection, own, [row.run_id for row in rows])
+    return [Claimed(row.run_id, fences.get(row.run_id, 0), row.owner is not None) for row in rows]
+
+
+def _take(connection: sa.Connection, own: str, names: Sequence[str]) -> dict[str, int]:
+    """Become the owner of these; the new fences of those that we own now."""
+    update = runs.update().values(owner=own, fence=runs.c.fence + 1)
+    try:
+        connection.execute(update.where(runs.c.run_id.in_(names)))
+    except sa.exc.IntegrityError:
+        # A row that was altered may not even take an owner. It must not stop the others.
+        names = [name for name in names if _takes(connection, update, name)]
+    select = sa.select(runs.c.run_id, runs.c.fence).where(runs.c.run_id.in_(names))
+    return {row.run_id: row.fence for row in connection.execute(select)}
+
+
+def _takes(connection: sa.Connection, update: sa.Update, run_id: str) -> bool:
+    try:
+        connection.execute(update.where(runs.c.run_id == run_id))
+    except sa.exc.IntegrityError:
+        return False
+    return True
+
+
+def moved_on(connection: sa.Connection, own: str, now: float) -> dict[str, int]:
+    """Our runs that are due by the database, with their versions: others may have appended."""
+    rows = connection.execute(
+        sa.select(runs.c.run_id, runs.c.version).where(runs.c.owner == own, runs.c.due_at <= now)
+    )
+    return {row.run_id: row.version for row in rows}
+
+
+def next_due(connection: sa.Connection, digests: Collection[str]) -> float | None:
+    """The earliest due time of an unowned run that we can run."""
+    value: float | None = connection.execute(
+        sa.select(sa.func.min(runs.c.due_at)).where(
+            runs.c.owner.is_(None),
+            runs.c.due_at.is_not(None),
+            runs.c.definition.in_(digests),
+            runs.c.quarantined_at.is_(None),
+        )
+    ).scalar()
+    return value

@@ -1,0 +1,149 @@
+"""Starting a run: its head, its first record and its definition, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from saga.definition.canonical import canonical
+from saga.definition.spec import SagaSpec
+from saga.errors import BadInput, Conflict, Tampered
+from saga.journal.append import build_append, write_rows
+from saga.journal.database import Database, driver
+from saga.journal.definitions import Specs, store_definition
+from saga.journal.history import History, is_recorded, load
+from saga.journal.projection import head_row
+from saga.journal.records import NewerFormat, Unwritable
+from saga.journal.sqlite import library
+from saga.journal.tables import runs
+from saga.machine.commands import Rejected, Start
+from saga.machine.decide import transition
+from saga.machine.state import RunState, new_state
+
+__all__ = ["start_run"]
+
+
+def start_run(
+    database: Database,
+    spec: SagaSpec,
+    stored: Mapping[str, Any],
+    start: Start,
+) -> tuple[History, bool]:
+    """Start a run of `spec`, or find it as it is; and whether it was there already.
+
+    `stored` is the JSON of the definition. The same run id with the same saga, version and input
+    gives the run that is there; anything else is `Conflict`. `start.at` and `start.instance` are
+    filled in here.
+    """
+
+    def work(connection: sa.Connection) -> tuple[History, bool]:
+        now = database.now()
+        known = connection.execute(
+            sa.select(runs.c.run_id).where(runs.c.run_id == start.run_id)
+        ).scalar()
+        if known is not None:
+            specs = Specs(database.keys)
+            history = load(connection, database.keys, specs, start.run_id)
+            _ensure_same(history.state, spec, start)
+            return history, True
+        if not store_definition(connection, database.keys, stored, spec.digest, now):
+            raise Tampered(
+                f"definition {spec.digest} is stored here and does not verify",
+                remedy="see: saga verify; restore its row from a backup",
+            )
+        state = new_state(spec)
+        command = Start(
+            at=now,
+            run_id=start.run_id,
+            instance=database.instance,
+            tenant=start.tenant,
+            input=start.input,
+            actor=start.actor,
+        )
+        try:
+            return _insert(connection, database, spec, state, command), False
+        except library.IntegrityError as error:
+            raise Tampered(
+                f"run {start.run_id}: its head is missing, and rows of it are still there",
+                remedy="use another run id; see: saga verify",
+            ) from error
+
+    def happened(connection: sa.Connection, started: tuple[History, bool]) -> bool:
+        history, known = started
+        return known or is_recorded(connection, start.run_id, 1, history.seal)
+
+    try:
+        return database.write(work, happened)
+    except Unwritable as error:
+        raise BadInput(f"run {start.run_id!r} cannot be recorded: {error}") from error
+    except NewerFormat as newer:
+        raise Conflict(
+            f"run {start.run_id!r} is there, written by a newer version of saga ({newer})",
+            remedy="use another run id, or that version",
+        ) from newer
+
+
+def _insert(
+    connection: sa.Connection,
+    database: Database,
+    spec: SagaSpec,
+    state: RunState,
+    command: Start,
+) -> History:
+    events = transition(spec, state, command)
+    assert not isinstance(events, Rejected), events
+    append = build_append(
+        database.keys,
+        state,
+        events,
+        ["start"],
+        seq=1,
+        previous="",
+        at=command.at,
+        due=command.at,
+    )
+    values = {
+        **head_row(state, 1, append.due),
+        "fence": 1,
+        "owner": None,
+        "quarantined_at": None,
+        "key_id": append.head[6],
+        "seal": append.head[7],
+    }
+    cursor = driver(connection).cursor()
+    database.statements.new_run.run(cursor, [tuple(values[column.name] for column in runs.c)])
+    write_rows(cursor, database.statements, [append])
+    return History(
+        spec=spec,
+        state=state,
+        records=(),
+        version=1,
+        at=command.at,
+        seal=append.seal,
+        due=append.due,
+        owner=None,
+        fence=1,
+        quarantined_at=None,
+    )
+
+
+def _ensure_same(state: RunState, spec: SagaSpec, start: Start) -> None:
+    ended = f", {state.outcome}" if state.outcome else ""
+    for what, old, new in (
+        ("saga", state.saga, spec.name),
+        ("version", str(state.saga_version), str(spec.version)),
+        ("definition", state.definition, spec.digest),
+        ("tenant", state.tenant, start.tenant),
+    ):
+        if old != new:
+            raise Conflict(
+                f"run {start.run_id!r} was started with another {what} ({old}, not {new})",
+                remedy="use another run id",
+            )
+    if canonical(state.input) != canonical(start.input):
+        raise Conflict(
+            f"run {start.run_id!r} was started with another input{ended}",
+            remedy="use another run id",
+        )

@@ -1,0 +1,91 @@
+"""Taking up runs: claimed, read and verified in one transaction.
+
+A claim gives no right to act. What does not verify is set aside; what verifies and was written by a
+newer version is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from saga.definition.spec import SagaSpec
+from saga.errors import Tampered, UnknownRun
+from saga.journal.definitions import Specs
+from saga.journal.history import History, load_history, read_stored
+from saga.journal.ownership import claim
+from saga.journal.quarantine import set_aside
+from saga.journal.records import NewerFormat
+from saga.journal.sealing import Keyring
+from saga.journal.tables import runs
+
+__all__ = ["Taken", "Takeup", "reread", "take_up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A run that is ours, verified."""
+
+    history: History
+    fence: int
+    taken_over: bool  # somebody had it: what was in flight is unknown
+
+
+@dataclass(slots=True)
+class Takeup:
+    """What one claim brought. `full`: there was as much as we asked for, so there may be more."""
+
+    taken: list[Taken] = field(default_factory=list)
+    not_ours: list[str] = field(default_factory=list)  # written by a newer version
+    damaged: list[str] = field(default_factory=list)
+    full: bool = False
+
+
+def take_up(
+    connection: sa.Connection,
+    keys: Keyring,
+    own: str,
+    specs: Mapping[str, SagaSpec],
+    *,
+    now: float,
+    limit: int,
+    held: Collection[str],
+    skip: Collection[str],
+) -> Takeup:
+    """Claim up to `limit` runs for the orchestrator `own`, in the caller's write transaction."""
+    claimed = claim(connection, own, list(specs), now=now, limit=limit, held={*held, *skip})
+    takeup = Takeup(full=len(claimed) >= limit > 0)
+    if not claimed:
+        return takeup
+    cache = Specs(keys, specs)
+    stored = read_stored(connection, [run.run_id for run in claimed])
+    for run in claimed:
+        try:
+            history = load_history(connection, keys, cache, run.run_id, stored[run.run_id])
+        except NewerFormat:
+            takeup.not_ours.append(run.run_id)
+            connection.execute(runs.update().where(runs.c.run_id == run.run_id).values(owner=None))
+        except (Tampered, UnknownRun) as damage:
+            takeup.damaged.append(run.run_id)
+            set_aside(connection, keys, run.run_id, str(damage), now)
+        else:
+            if run.fence:
+                takeup.taken.append(Taken(history, run.fence, run.taken_over))
+    return takeup
+
+
+def reread(
+    connection: sa.Connection,
+    keys: Keyring,
+    own: str,
+    specs: Mapping[str, SagaSpec],
+    run_id: str,
+    fence: int,
+) -> History | None:
+    """A run that we hold, read again; `None` if it is no longer ours. Raises `Tampered`."""
+    stored = read_stored(connection, [run_id])[run_id]
+    if stored.head is None or (stored.head["owner"], stored.head["fence"]) != (own, fence):
+        return None
+    return load_history(connection, keys, Specs(keys, specs), run_id, stored)

@@ -1,0 +1,158 @@
+"""Group commit: one thread writes what many runs have ready, in one transaction.
+
+There is no timer. While a commit is under way the next appends gather; when it returns they are all
+taken. If the batch fails it is rolled back and redone one run at a time, so that only the faulty
+run fails. Other work of the thread that owns the connection (claims, beats) takes its turn between
+batches.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, TypeAlias
+
+import sqlalchemy as sa
+
+from saga.errors import Conflict
+from saga.journal.append import Append, write_appends
+from saga.journal.database import Database, driver
+from saga.journal.sqlite import library
+
+__all__ = ["Failure", "Outcome", "Writer"]
+
+BATCH_LIMIT = 1000  # appends of one transaction
+
+_log = logging.getLogger("saga.journal")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An append that was not written. `conflict`: somebody else was first; read again."""
+
+    error: Exception
+    conflict: bool
+
+
+Outcome: TypeAlias = list[tuple[Append, Failure | None]]
+_Job: TypeAlias = Callable[[sa.Connection], None]
+
+
+class Writer:
+    """The thread that writes. `done` is called on it, once per batch, with what became of each."""
+
+    def __init__(self, database: Database, done: Callable[[Outcome], None]) -> None:
+        self._database = database
+        self._done = done
+        self._queue: SimpleQueue[Sequence[Append] | _Job | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="saga-writer", daemon=True)
+        self.commits = 0  # transactions that wrote appends
+        self.appends = 0
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def append(self, appends: Sequence[Append]) -> None:
+        """Write these, together with whatever else is ready. Returns at once."""
+        self._queue.put(appends)
+
+    def run(self, job: _Job) -> None:
+        """Run `job` on the thread's connection, outside any transaction. It must not raise."""
+        self._queue.put(job)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Write what is queued, then end."""
+        self._queue.put(None)
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        connection = self._database.connection()
+        try:
+            while self._serve(connection):
+                pass
+        finally:
+            connection.close()
+
+    def _serve(self, connection: sa.Connection) -> bool:
+        """Wait for something to do, then do all that is there; False when that was the end."""
+        appends, jobs, last = self._take()
+        if appends:
+            self._done(self._write(connection, appends))
+        for job in jobs:
+            job(connection)
+        return not last
+
+    def _take(self) -> tuple[list[Append], list[_Job], bool]:
+        """Wait for something to do, then take all that is there."""
+        appends: list[Append] = []
+        jobs: list[_Job] = []
+        item = self._queue.get()
+        while True:
+            if item is None:
+                return appends, jobs, True
+            if callable(item):
+                jobs.append(item)
+            else:
+                appends += item
+            if len(appends) >= BATCH_LIMIT:
+                return appends, jobs, False
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                return appends, jobs, False
+
+    def _write(self, connection: sa.Connection, appends: list[Append]) -> Outcome:
+        self.appends += len(appends)
+        error = self._try(connection, appends)
+        if error is None:
+            return [(append, None) for append in appends]
+        if len(appends) == 1:
+            return [(appends[0], error)]
+        return [(append, self._try(connection, [append])) for append in appends]
+
+    def _try(self, connection: sa.Connection, appends: list[Append]) -> Failure | None:
+        """One transaction. After an error in doubt the head says whether it was committed."""
+        try:
+            with self._database.turn(connection):
+                write_appends(driver(connection).cursor(), self._database.statements, appends)
+        except Conflict as error:
+            return Failure(error, conflict=True)
+        except (library.Error, sa.exc.SQLAlchemyError, OSError) as error:
+            _end_if_disk_fails(error)
+            if self._written(connection, appends):
+                return None
+            return Failure(error, conflict=False)
+        self.commits += 1
+        return None
+
+    def _written(self, connection: sa.Connection, appends: list[Append]) -> bool:
+        """A COMMIT that returns an error may have happened: compare what stands in the heads."""
+        try:
+            for append in appends:
+                row = (
+                    driver(connection)
+                    .execute(
+                        "SELECT seal FROM journal WHERE run_id = ? AND seq = ?",
+                        (append.run_id, append.seq),
+                    )
+                    .fetchone()
+                )
+                if row is None or row[0] != append.seal:
+                    return False
+        except library.Error:
+            return False
+        return True
+
+
+def _end_if_disk_fails(error: Exception) -> None:
+    """After an IO error nobody knows what is on the disk: the process ends and reads it anew."""
+    code: Any = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF == library.SQLITE_IOERR:
+        _log.critical("the database reported an IO error; this process ends: %s", error)
+        os._exit(1)
