@@ -1,0 +1,145 @@
+"""From what has become known about a run to its next record: decide, plan, decide, until it rests.
+
+Everything that follows now goes into one record: the results that came in, what they mean, and the
+next intents with their sendings. The calls start when it is durable.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from saga.journal.records import PAYLOAD_LIMIT
+from saga.machine.commands import Command, Intend, Rejected, Send, Unfreezable, Wake, name_of
+from saga.machine.decide import transition
+from saga.machine.events import CaseOpened, Event, Sending
+from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, plan
+from saga.orchestrator.compiled import Unfreezable as CannotFreeze
+from saga.orchestrator.held import Held
+from saga.orchestrator.letters import Letter
+
+__all__ = ["Advance", "Blocked", "advance"]
+
+Blocked: TypeAlias = Callable[[Held, int, str], bool]
+"""Whether the calls of a step (its position) in a direction are not to be made now."""
+
+_log = logging.getLogger("saga")
+
+
+@dataclass(slots=True)
+class Advance:
+    """What came of it: the events of one record, the sendings in them, and what is due then."""
+
+    at: float
+    events: list[Event] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    sendings: list[Sending] = field(default_factory=list)
+    ask: list[str] = field(default_factory=list)  # keys to probe
+    due: float | None = None
+    blocked: bool = False  # something is due that is not to be done now
+    more: bool = False  # something is due that did not fit this record
+
+    def news(self) -> list[str]:
+        """One line per case opened, to be logged once it is durable."""
+        return [
+            f"case {event.case} opened ({event.case_kind}): {event.text}"
+            for event in self.events
+            if isinstance(event, CaseOpened)
+        ]
+
+
+def advance(
+    held: Held, letters: Sequence[Letter], at: float, blocked: Blocked, *, asking: bool = True
+) -> Advance:
+    """Decide the letters, then everything that is due at `at`. Changes the state.
+
+    `asking`: whether probes that are due are made now; what is not asked stays due.
+    """
+    step = Advance(at)
+    for letter in letters:
+        _apply(held, step, letter.command(at))
+    room = PAYLOAD_LIMIT
+    while True:
+        planned = plan(held.saga.spec, held.state, at)
+        step.ask = [todo.key for todo in planned.todo if isinstance(todo, AskNow) and asking]
+        step.blocked = step.more = False
+        progress = False
+        for todo in planned.todo:
+            if isinstance(todo, AskNow):
+                continue
+            if not isinstance(todo, DecideNow) and blocked(held, *_where(held, todo)):
+                step.blocked = True
+                continue
+            if room <= 0:
+                step.more = True
+                continue
+            command, size = _command(held, todo, at)
+            room -= size
+            progress = _apply(held, step, command) or progress
+        if not progress:
+            step.due = _due(held, step, planned)
+            return step
+
+
+def _where(held: Held, todo: BeginNow | SendNow) -> tuple[int, str]:
+    if isinstance(todo, BeginNow):
+        return todo.step, todo.direction
+    action = held.state.actions[todo.key]
+    return action.step, action.direction
+
+
+def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tuple[Command, int]:
+    """The command that does what is due, and the bytes that its arguments take in the record."""
+    if isinstance(todo, DecideNow):
+        return Wake(at=at), 0
+    if isinstance(todo, SendNow):
+        action = held.state.actions[todo.key]
+        threaded = held.saga.steps[action.step].side(action.direction).threaded
+        return Send(at=at, fence=held.fence, key=todo.key, threaded=threaded), 0
+    side = held.saga.steps[todo.step].side(todo.direction)
+    try:
+        frozen = side.freeze(held.state)
+    except CannotFreeze as fault:
+        return (
+            Unfreezable(
+                at=at,
+                step=todo.step,
+                direction=todo.direction,
+                generation=todo.generation,
+                error=fault.error,
+            ),
+            0,
+        )
+    command = Intend(
+        at=at,
+        fence=held.fence,
+        step=todo.step,
+        direction=todo.direction,
+        generation=todo.generation,
+        target=frozen.target,
+        digest=frozen.digest,
+        args=frozen.args,
+        threaded=side.threaded,
+    )
+    return command, frozen.size
+
+
+def _apply(held: Held, step: Advance, command: Command) -> bool:
+    decision = transition(held.saga.spec, held.state, command)
+    if isinstance(decision, Rejected):
+        _log.debug("run %s: %s: %s", held.run_id, name_of(command), decision.text)
+        return False
+    step.events += decision
+    step.commands.append(name_of(command))
+    step.sendings += [event for event in decision if isinstance(event, Sending)]
+    return True
+
+
+def _due(held: Held, step: Advance, planned: Plan) -> float | None:
+    """When to look again. A probe under way has its effect's time-out to answer."""
+    if not step.ask or step.blocked or step.more:
+        return planned.due
+    timeouts = [held.saga.contract(held.state.actions[key]).timeout for key in step.ask]
+    return step.at + max(timeouts)

@@ -1,0 +1,219 @@
+"""Sagas compiled once: how a step freezes its arguments, makes its call, reads its receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from saga.definition.calls import Call, Undo
+from saga.definition.canonical import digest
+from saga.definition.contracts import Compensation
+from saga.definition.keys import target_hash
+from saga.definition.saga import Saga
+from saga.definition.signatures import blocks
+from saga.definition.spec import ContractSpec, SagaSpec
+from saga.definition.step import Step
+from saga.definition.values import (
+    arguments,
+    arguments_json,
+    read_arguments,
+    read_receipt,
+    receipt_json,
+)
+from saga.journal.records import PAYLOAD_LIMIT, json_text
+from saga.machine.events import Error, Json
+from saga.machine.state import FORWARD, Action, RunState
+from saga.orchestrator.describe import describe
+from saga.orchestrator.outcome import Contract
+
+__all__ = ["CompiledSaga", "CompiledStep", "Frozen", "Side", "Unfreezable", "compile_saga"]
+
+
+class Unfreezable(Exception):
+    """The arguments of a step cannot be frozen; nothing is sent."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error["text"])
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Arguments as they go into an intent."""
+
+    args: Json
+    target: str
+    digest: str
+    size: int  # bytes
+
+
+class _Receipts(Mapping[str, Json]):
+    """The receipts of the steps that landed, by step name, as the journal has them."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    def __getitem__(self, name: str) -> Json:
+        for action in self._state.forward:
+            if action is not None and self._state.steps[action.step].name == name:
+                return action.receipt
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._state.steps[a.step].name for a in self._state.forward if a is not None)
+
+    def __len__(self) -> int:
+        return sum(action is not None for action in self._state.forward)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One direction of a step: the contract's code, ready to be called."""
+
+    contract: Contract
+    threaded: bool  # its function is not async
+    probe_threaded: bool
+    freeze: Callable[[RunState], Frozen]
+    call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]]
+    receipt_json: Callable[[Any], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStep:
+    """A step: forward, and how it is undone if it can be."""
+
+    forward: Side
+    undo: Side | None
+
+    def side(self, direction: str) -> Side:
+        """The side of a direction; only asked for where there is one."""
+        side = self.forward if direction == FORWARD else self.undo
+        assert side is not None
+        return side
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSaga:
+    """A saga with its code. `spec` has this code's tuning."""
+
+    spec: SagaSpec
+    steps: tuple[CompiledStep, ...]
+
+    def contract(self, action: Action) -> ContractSpec:
+        """The contract of an action, as the machine sees it."""
+        step = self.spec.steps[action.step]
+        contract = step.effect if action.direction == FORWARD else step.compensation
+        assert contract is not None, action.key
+        return contract
+
+
+def compile_saga(saga: Saga[Any]) -> CompiledSaga:
+    """Everything about a saga that does not depend on a run, worked out once."""
+    return CompiledSaga(saga.machine_spec, tuple(_compile_step(step) for step in saga.steps))
+
+
+def _compile_step(step: Step[Any, Any]) -> CompiledStep:
+    compensation = step.undo
+    forward = _side(
+        step.effect,
+        lambda state: _freeze_forward(step, state),
+        lambda state, action, attempt, send_by, resources: Call(
+            args=read_arguments(step, action.args),
+            resources=resources,
+            **_common(state, action, attempt, send_by),
+        ),
+    )
+    if compensation is None:
+        return CompiledStep(forward, None)
+    undo = _side(
+        compensation,
+        lambda state: _freeze_undo(step, compensation, state),
+        lambda state, action, attempt, send_by, resources: _undo_call(
+            step, state, action, attempt, send_by, resources
+        ),
+    )
+    return CompiledStep(forward, undo)
+
+
+def _side(
+    contract: Contract,
+    freeze: Callable[[RunState], Frozen],
+    call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]],
+) -> Side:
+    return Side(
+        contract=contract,
+        threaded=blocks(contract.do),
+        probe_threaded=contract.probe is not None and blocks(contract.probe),
+        freeze=freeze,
+        call=call,
+        receipt_json=lambda value: receipt_json(contract, value),
+    )
+
+
+def _common(state: RunState, action: Action, attempt: int, send_by: float) -> dict[str, Any]:
+    return {
+        "key": action.key,
+        "digest": action.digest,
+        "run_id": state.run_id,
+        "step": state.steps[action.step].name,
+        "attempt": attempt,
+        "deadline": datetime.fromtimestamp(send_by, UTC),
+    }
+
+
+def _undo_call(
+    step: Step[Any, Any],
+    state: RunState,
+    action: Action,
+    attempt: int,
+    send_by: float,
+    resources: Sequence[object],
+) -> Call[Any]:
+    of = state.actions[action.of_key or ""]
+    return Undo(
+        args=read_arguments(step, action.args),
+        receipt=None if of.state != "landed" else read_receipt(step.effect, of.receipt),
+        of_key=of.key,
+        resources=resources,
+        **_common(state, action, attempt, send_by),
+    )
+
+
+def _freeze_forward(step: Step[Any, Any], state: RunState) -> Frozen:
+    try:
+        args = arguments_json(step, arguments(step, state.input, _Receipts(state)))
+        target = target_hash([args[name] for name in step.effect.target])
+    except BaseException as error:  # validators and default factories are user code
+        raise Unfreezable(describe(error)) from error
+    intent = {"contract": step.effect.label, "target": target, "arguments": args}
+    return _frozen(args, target, intent)
+
+
+def _freeze_undo(
+    step: Step[Any, Any], compensation: Compensation[Any, Any], state: RunState
+) -> Frozen:
+    """What it reverses is frozen already; its digest covers the receipt that it is called with."""
+    of = next(a for a in state.forward if a is not None and state.steps[a.step].name == step.name)
+    receipt = of.receipt if of.state == "landed" else None
+    try:
+        if receipt is not None:
+            read_receipt(step.effect, receipt)  # a person may have given it
+    except BaseException as error:  # as above
+        raise Unfreezable(describe(error)) from error
+    intent = {
+        "contract": compensation.label,
+        "target": of.target,
+        "arguments": of.args,
+        "receipt": receipt,
+    }
+    return _frozen(of.args, of.target, intent)
+
+
+def _frozen(args: Json, target: str, intent: Json) -> Frozen:
+    size = len(json_text(args).encode())
+    if size > PAYLOAD_LIMIT:
+        text = f"arguments of {size} bytes; the limit is {PAYLOAD_LIMIT}"
+        raise Unfreezable({"type": "too_large", "text": text, "leaves": []})
+    return Frozen(args, target, digest(intent), size)

@@ -1,0 +1,82 @@
+"""A run in memory: read once when it is claimed, then kept for as long as we own it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saga.journal.append import Append
+from saga.journal.history import History
+from saga.machine.state import RunState
+from saga.orchestrator.compiled import CompiledSaga
+from saga.orchestrator.letters import Letter
+
+__all__ = ["Held", "Outgoing", "held"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A call that may be made as soon as the record that holds its sending is durable."""
+
+    key: str
+    attempt: int
+    send_by: float  # unix seconds, as recorded
+    cut_off: float  # the same moment on our monotonic clock, counted from before the commit
+
+
+@dataclass(slots=True)
+class Held:
+    """One run that we own. `writing` is the append under way: at most one at a time, in order."""
+
+    saga: CompiledSaga
+    state: RunState
+    version: int
+    seal: str
+    fence: int
+    at: float  # time of the last record; ours never go back
+    mailbox: list[Letter] = field(default_factory=list)
+    writing: Append | None = None
+    letters: list[Letter] = field(
+        default_factory=list
+    )  # what `writing` answers, if it must be redone
+    outgoing: list[Outgoing] = field(default_factory=list)
+    calls: set[tuple[str, int]] = field(default_factory=set)  # in flight, or still in a thread
+    probes: set[str] = field(default_factory=set)
+    look_at: float | None = None  # the next due time
+    cut_off: float = 0.0  # the earliest `send_by` of the calls that the last record began
+    refusals: int = 0  # how often the database refused its record, one after the other
+    refusal: str = ""  # what it said the last time
+    again_at: float = 0.0  # when it is tried again
+    leaving: bool = False  # `writing` gives the run back
+    more: bool = False  # something that is due did not fit into `writing`
+    one_by_one: bool = False  # its results do not fit one record together
+    news: list[str] = field(default_factory=list)  # to be logged once `writing` is durable
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.state.run_id
+
+    def unmade(self) -> list[tuple[str, int]]:
+        """Attempts on record that we neither make nor have an answer for: their calls never began.
+
+        That happens when a commit in doubt turns out to have been made.
+        """
+        known = self.calls | {letter.attempt for letter in self.mailbox}
+        return [
+            (action.key, attempt.number)
+            for action in self.state.active.values()
+            for attempt in action.open.values()
+            if attempt.in_flight and (action.key, attempt.number) not in known
+        ]
+
+
+def held(saga: CompiledSaga, history: History, fence: int) -> Held:
+    """A verified history as a run that we own under `fence`."""
+    return Held(
+        saga=saga,
+        state=history.state,
+        version=history.version,
+        seal=history.seal,
+        fence=fence,
+        at=history.at,
+    )

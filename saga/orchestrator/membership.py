@@ -1,0 +1,118 @@
+"""Being one of several orchestrators: an id, a lease, a beat, and an eye on the others.
+
+Every method that takes a connection runs on the writer's thread, in a write transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from saga.clock import Clock
+from saga.journal import ownership
+from saga.journal.database import Database
+
+__all__ = ["Membership"]
+
+_MARGIN = 0.1  # of a peer's lease, on top of it, before it counts as dead
+_log = logging.getLogger("saga")
+
+
+class Membership:
+    """One life of this process under one id; after a lost lease there is another.
+
+    `lost` is called on the loop when the lease ends, however long a beat takes to renew it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        id_: str,
+        lease: float,
+        clock: Clock,
+        lost: Callable[[], None],
+    ) -> None:
+        self.id = id_
+        self.lease = lease
+        self._database = database
+        self._clock = clock
+        self._lost = lost
+        self._alarm: asyncio.TimerHandle | None = None
+        self._life = ownership.LifeLock(database.path, id_)
+        self._ends = 0.0  # monotonic
+        self._sent = 0.0
+        self._seen: dict[str, tuple[int, float]] = {}  # peer: its beat, and since when we see it
+
+    @property
+    def holds(self) -> bool:
+        """Whether our lease still runs; asked before every call."""
+        return self._clock.monotonic() < self._ends
+
+    @property
+    def beat_is_due(self) -> bool:
+        """Three beats a lease."""
+        return self._clock.monotonic() >= self._sent + self.lease / 3
+
+    def register(self, connection: Any, sagas: Sequence[tuple[str, int]]) -> None:
+        """Make our row; nothing is claimed before it is durable."""
+        self._sent = self._clock.monotonic()
+        ownership.register(connection, self.id, sagas, self.lease, self._database.now())
+
+    def beat(self, connection: Any, stuck: int, refused: str | None) -> bool:
+        """Beat; False if somebody has declared us dead."""
+        self._sent = self._clock.monotonic()
+        return ownership.beat(connection, self.id, self._database.now(), stuck, refused)
+
+    def renewed(self) -> None:
+        """The last beat is durable: the lease counts from before it was sent."""
+        self._ends = self._sent + self.lease
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        left = self._ends - self._clock.monotonic()
+        self._alarm = asyncio.get_running_loop().call_later(left, self._rung)
+
+    def _rung(self) -> None:
+        if self.holds:
+            self._set_alarm()
+        else:
+            self._lost()
+
+    def bury(self, connection: Any) -> list[str]:
+        """Declare dead whoever has not beaten for its lease, or is surely gone; their ids."""
+        now = self._clock.monotonic()
+        buried: list[str] = []
+        seen: dict[str, tuple[int, float]] = {}
+        for peer in ownership.peers(connection, self.id):
+            last, since = self._seen.get(peer.id, (peer.beat, now))
+            if last != peer.beat:
+                since = now
+            silent = now - since > peer.lease * (1 + _MARGIN)
+            if not silent and not ownership.LifeLock.is_free(self._database.path, peer.id):
+                seen[peer.id] = (peer.beat, since)
+            elif ownership.declare_dead(connection, peer):
+                ownership.LifeLock.forget(self._database.path, peer.id)
+                buried.append(peer.id)
+                why = "has not beaten for its lease" if silent else "has ended"
+                _log.warning("orchestrator %s (pid %d) %s; taking over", peer.id, peer.pid, why)
+        self._seen = seen
+        return buried
+
+    def leave(self, connection: Any) -> None:
+        """Say that nothing new is started here any more."""
+        ownership.leave(connection, self.id)
+
+    def release_all(self, connection: Any) -> None:
+        """Give back all runs, at the end."""
+        ownership.release_all(connection, self.id, self._database.now())
+
+    def close(self) -> None:
+        """End this life: the lock that says so is free from now on."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._ends = 0.0
+        self._life.close()

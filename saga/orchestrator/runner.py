@@ -1,0 +1,298 @@
+"""The runs that this process holds: what comes in is decided, recorded, and then acted on.
+
+One mailbox a run, at most one record of it under way, in order. What comes in while a record is
+being written waits for the next one. No task, queue or lock per run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from saga.clock import Clock
+from saga.journal.append import Append, Hold, build_append
+from saga.journal.history import History
+from saga.journal.records import RecordTooLarge
+from saga.journal.sealing import Keyring
+from saga.journal.writer import Failure, Outcome
+from saga.machine.commands import Lost
+from saga.orchestrator.advance import Advance, advance
+from saga.orchestrator.caller import Caller
+from saga.orchestrator.compiled import CompiledSaga
+from saga.orchestrator.held import Held, Outgoing, held
+from saga.orchestrator.letters import Letter, not_made
+
+__all__ = ["RELEASE_SECONDS", "Runner"]
+
+RELEASE_SECONDS = 5.0  # a run that has nothing to do for longer is given back
+_LONGEST_BACKOFF = 60.0
+_log = logging.getLogger("saga")
+
+
+class Runner:
+    """Holds runs and moves them. Everything here happens on the event loop.
+
+    `write` hands appends to the writer, `reread` reads a run of ours again after a lost race, and
+    `orphan` takes what became known about a run that we hold no longer.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        keys: Keyring,
+        clock: Clock,
+        *,
+        write: Callable[[Sequence[Append]], None],
+        reread: Callable[[Held], None],
+        orphan: Callable[[Held, Letter], None],
+    ) -> None:
+        self.runs: dict[str, Held] = {}
+        self.paused: frozenset[tuple[str, str]] = frozenset()  # (kind, name)
+        self.stopping = False
+        self.caller: Caller
+        self._owner = owner
+        self._keys = keys
+        self._clock = clock
+        self._write = write
+        self._reread = reread
+        self._orphan = orphan
+        self._touched: dict[str, Held] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._loop = asyncio.get_running_loop()
+
+    # ---- what comes in
+
+    def take(self, saga: CompiledSaga, history: History, fence: int) -> None:
+        """A run is ours now. What its last owner had in flight is unknown."""
+        run = held(saga, history, fence)
+        self.runs[run.run_id] = run
+        if any(
+            a.in_flight or a.running for x in run.state.active.values() for a in x.open.values()
+        ):
+            run.mailbox.append(Letter(lambda at: Lost(at=at)))
+        self.touch(run)
+
+    def deliver(self, run: Held, letter: Letter) -> None:
+        """Something became known about a run; whoever has it must hear of it."""
+        if self.runs.get(run.run_id) is not run:
+            self._orphan(run, letter)
+            return
+        run.mailbox.append(letter)
+        self.touch(run)
+
+    def touch(self, run: Held) -> None:
+        """Look at a run soon, together with all others touched in this turn of the loop."""
+        if not self._touched:
+            self._loop.call_soon(self._flush)
+        self._touched[run.run_id] = run
+
+    def touch_all(self) -> None:
+        """Look at every run: what holds them may have changed."""
+        for run in self.runs.values():
+            self.touch(run)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing waits to be decided or written."""
+        return not self._touched and all(r.writing is None for r in self.runs.values())
+
+    def drop_all(self) -> None:
+        """Forget everything: it is not ours any more. What became known of it is brought along."""
+        self.caller.cancel_all(threads=False)
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._touched.clear()
+        runs = list(self.runs.values())
+        self.runs.clear()
+        for run in runs:
+            for letter in [*run.letters, *run.mailbox]:
+                self._orphan(run, letter)
+
+    def replace(self, run: Held, failed: Append | None, history: History | None) -> None:
+        """The run as it stands now, or `None` if it is no longer ours.
+
+        `failed` is the append whose failure was the reason to read. If another is under way by now,
+        what was read may be older than that one; should that one fail too, it is read again.
+        """
+        if self.runs.get(run.run_id) is not run or run.writing is not failed:
+            return
+        run.writing = None
+        letters, run.letters = run.letters, []
+        if history is None:
+            self._forget(run)
+            for letter in [*letters, *run.mailbox]:
+                self._orphan(run, letter)
+            return
+        run.state, run.version, run.seal = history.state, history.version, history.seal
+        run.at, run.outgoing = history.at, []
+        run.mailbox = [*letters, *run.mailbox]
+        run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
+        if run.refusals:
+            wait = min(2.0**run.refusals, _LONGEST_BACKOFF)
+            run.again_at = self._clock.now() + wait
+            self._set_timer(run, run.again_at)
+        else:
+            self.touch(run)
+
+    # ---- deciding
+
+    def _flush(self) -> None:
+        touched, self._touched = self._touched, {}
+        appends: list[Append] = []
+        for run in touched.values():
+            if run.writing is None and self.runs.get(run.run_id) is run:
+                append = self._advance(run)
+                if append is not None:
+                    appends.append(append)
+        if appends:
+            self._write(appends)
+
+    def _advance(self, run: Held) -> Append | None:
+        """Decide what is due for one run; the append to write, if anything happened."""
+        at, now = max(self._clock.now(), run.at), self._clock.monotonic()
+        letters = run.mailbox[:1] if run.one_by_one else run.mailbox
+        run.mailbox = run.mailbox[1:] if run.one_by_one else []
+        step = advance(run, letters, at, self._blocked, asking=not self.stopping)
+        for key in step.ask:
+            if key not in run.probes:
+                self.caller.ask(run, key)
+        if not step.events:
+            self._set_timer(run, step.due)
+            if run.mailbox:
+                self.touch(run)
+            return None
+        try:
+            append = self._append(run, step)
+        except RecordTooLarge as error:
+            _log.warning("run %s: %s; its results are recorded one by one", run.run_id, error)
+            run.letters, run.one_by_one = list(letters), True
+            self._reread(run)
+            return None
+        run.writing, run.letters, run.at = append, list(letters), at
+        run.news, run.more = step.news(), step.more
+        run.cut_off = min([sending.send_by for sending in step.sendings], default=0.0)
+        run.outgoing = [
+            Outgoing(sending.key, sending.attempt, sending.send_by, now + (sending.send_by - at))
+            for sending in step.sendings
+        ]
+        return append
+
+    def _append(self, run: Held, step: Advance) -> Append:
+        due = step.due
+        idle = not (run.calls or run.probes or step.sendings or step.ask)
+        idle = idle and not (step.blocked or step.more)
+        far = due is None or due > step.at + RELEASE_SECONDS
+        run.leaving = idle and not run.mailbox and (far or run.state.phase == "ended")
+        return build_append(
+            self._keys,
+            run.state,
+            step.events,
+            step.commands,
+            seq=run.version + 1,
+            previous=run.seal,
+            at=step.at,
+            due=due,
+            hold=Hold(self._owner, run.fence, run.leaving),
+        )
+
+    def _blocked(self, run: Held, position: int, direction: str) -> bool:
+        """No new call: we are leaving, or a person has paused new forward ones."""
+        if self.stopping:
+            return True
+        if not self.paused or direction != "forward":
+            return False
+        step = run.saga.spec.steps[position]
+        return not self.paused.isdisjoint(
+            (
+                ("saga", run.saga.spec.name),
+                ("effect", step.effect.name),
+                ("provider", step.effect.provider.name),
+            )
+        )
+
+    def rests(self, horizon: float) -> bool:
+        """Whether no run that we hold has anything in flight, or due before `horizon`."""
+        return not self._touched and all(self._rests(run, horizon) for run in self.runs.values())
+
+    def _rests(self, run: Held, horizon: float) -> bool:
+        if run.writing is not None or run.mailbox or run.calls or run.probes:
+            return False
+        return run.look_at is None or run.look_at > horizon or self._is_paused(run)
+
+    def _is_paused(self, run: Held) -> bool:
+        return bool(self.paused) and any(
+            self._blocked(run, position, "forward") for position in run.state.ready
+        )
+
+    # ---- what has been written
+
+    def committed(self, outcome: Outcome) -> None:
+        """What became of a batch: start the calls that it made durable, or read again."""
+        for append, failure in outcome:
+            run = self.runs.get(append.run_id)
+            if run is None or run.writing is not append:
+                continue
+            if failure is None:
+                self._written(run, append)
+            else:
+                self._stumbled(run, failure)
+
+    def _written(self, run: Held, append: Append) -> None:
+        run.writing, run.version, run.seal, run.refusals = None, append.seq, append.seal, 0
+        run.letters = []
+        for line in run.news:
+            _log.warning("run %s: %s", run.run_id, line)
+        if run.leaving:
+            self._forget(run)
+            for letter in run.mailbox:
+                self._orphan(run, letter)
+            return
+        for outgoing in run.outgoing:
+            self.caller.send(run, outgoing)
+        run.outgoing = []
+        if run.mailbox or run.more:
+            self.touch(run)
+        else:
+            run.one_by_one = False
+            self._set_timer(run, append.due)
+
+    def _stumbled(self, run: Held, failure: Failure) -> None:
+        if failure.conflict:
+            run.refusals = 0
+            _log.info("run %s has moved on; reading it again", run.run_id)
+        else:
+            run.refusals, run.refusal = run.refusals + 1, str(failure.error)
+            _log.error(
+                "run %s: the database refused its record (%d times): %s",
+                run.run_id,
+                run.refusals,
+                failure.error,
+            )
+        run.outgoing = []
+        self._reread(run)
+
+    def _forget(self, run: Held) -> None:
+        del self.runs[run.run_id]
+        if (timer := self._timers.pop(run.run_id, None)) is not None:
+            timer.cancel()
+
+    # ---- time
+
+    def _set_timer(self, run: Held, due: float | None) -> None:
+        old = self._timers.pop(run.run_id, None)
+        if old is not None:
+            old.cancel()
+        run.look_at = due
+        # A call in flight is cut off at its time by itself, and brings the run back here.
+        if due is None or due == run.cut_off:
+            return
+        # Something that is due and blocked, or in flight beyond its time, is looked at each second.
+        wait = due - self._clock.now()
+        delay = wait if wait > 0 else 1.0
+        self._timers[run.run_id] = self._loop.call_later(delay, self._touch_if_held, run)
+
+    def _touch_if_held(self, run: Held) -> None:
+        if self.runs.get(run.run_id) is run and run.writing is None:
+            self.touch(run)

@@ -1,0 +1,350 @@
+"""One life of an orchestrator under one id: its writer, its runs, its membership.
+
+A shift begins with a registration and ends with a lost lease or a stop. It asks the database about
+everything in one short transaction, on the writer's thread: beat, look at the others, claim, look
+whether somebody has appended to our runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from saga.clock import Clock
+from saga.definition.saga import App
+from saga.errors import SagaError, Tampered, UnknownRun
+from saga.journal.database import Database, explained
+from saga.journal.definitions import Specs, store_definition
+from saga.journal.hints import Hints, data_version
+from saga.journal.history import History
+from saga.journal.quarantine import set_aside
+from saga.journal.records import NewerFormat
+from saga.journal.takeup import reread
+from saga.journal.transact import ask
+from saga.journal.writer import Outcome, Writer
+from saga.machine.commands import Report
+from saga.orchestrator.caller import Caller
+from saga.orchestrator.compiled import CompiledSaga
+from saga.orchestrator.held import Held
+from saga.orchestrator.letters import Letter
+from saga.orchestrator.membership import Membership
+from saga.orchestrator.refusals import refused_records
+from saga.orchestrator.reports import as_report
+from saga.orchestrator.runner import Runner
+from saga.orchestrator.survey import look
+from saga.orchestrator.threads import Threads
+
+__all__ = ["Shift"]
+
+_CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
+_REST_SECONDS = 0.05  # the longest rest between two looks that hints ask for
+_SETTLE_SECONDS = 2.0
+_log = logging.getLogger("saga")
+T = TypeVar("T")
+
+
+class Shift:
+    """See the module. All methods are for the event loop."""
+
+    _writer_type = Writer
+    _caller_type = Caller
+    _hint_seconds = 0.005  # between two looks at whether somebody else has written
+
+    def __init__(
+        self,
+        id_: str,
+        database: Database,
+        app: App,
+        sagas: Mapping[str, CompiledSaga],
+        threads: Threads,
+        resources: tuple[object, ...],
+        clock: Clock,
+        *,
+        lease: float,
+        runs_at_once: int,
+    ) -> None:
+        self.id = id_
+        self.over = False  # the lease is lost
+        self._database = database
+        self._app = app
+        self._sagas = sagas
+        self._specs = {digest: saga.spec for digest, saga in sagas.items()}
+        self._clock = clock
+        self._runs_at_once = runs_at_once
+        self._loop = asyncio.get_running_loop()
+        self._membership = Membership(database, id_, lease, clock, self._lost)
+        self._writer = self._writer_type(database, self._written)
+        self._hints = Hints(database)
+        self._runner = Runner(
+            id_,
+            database.keys,
+            clock,
+            write=self._writer.append,
+            reread=self._reread,
+            orphan=self._orphan,
+        )
+        self._runner.caller = self._caller_type(
+            clock, threads, resources, self._runner.deliver, lambda: self._membership.holds
+        )
+        self._background: set[asyncio.Task[None]] = set()
+        self._skip: set[str] = set()  # runs that a newer version has written
+        self._more = False  # the last claim was full
+        self._next_due: float | None = None
+        self._data_version = 0
+        self._rested_at = 0.0  # monotonic
+        self._complaint = ""
+
+    @property
+    def commits(self) -> int:
+        """How many transactions have recorded transitions."""
+        return self._writer.commits
+
+    async def begin(self) -> None:
+        """Register and store our definitions; from then on we may claim."""
+        self._writer.start()
+
+        def register(connection: Any) -> None:
+            now = self._database.now()
+            for saga in self._app.sagas:
+                store_definition(connection, self._database.keys, saga.spec(), saga.digest(), now)
+            self._membership.register(
+                connection, [(saga.name, saga.version) for saga in self._app.sagas]
+            )
+
+        await self._do(register)
+        self._membership.renewed()
+
+    async def end(self, grace: float) -> None:
+        """Finish what is in flight within `grace` seconds, give back the rest, be gone."""
+        runner, caller = self._runner, self._runner.caller
+        try:
+            if not self.over:
+                runner.stopping = True
+                await self._do(self._membership.leave)
+                await self._drain(grace)
+                caller.cancel_all()
+                await caller.settled(1.0)
+                await self._settle(_SETTLE_SECONDS)
+            runner.drop_all()
+            if not self.over:
+                await self._do(self._membership.release_all)
+        except SagaError as error:
+            self.complain(error)
+        finally:
+            runner.drop_all()
+            if not self.over:
+                await self._brought(_SETTLE_SECONDS)
+            self._membership.close()
+            await asyncio.to_thread(self._writer.close, 5.0)
+
+    async def _drain(self, grace: float) -> None:
+        """Let what is in flight finish; the beat goes on, or others would take it for lost."""
+        until = self._clock.monotonic() + grace
+        while self._runner.caller.busy and not self.over:
+            left = until - self._clock.monotonic()
+            if left <= 0:
+                return
+            await self._runner.caller.settled(min(left, self._membership.lease / 4))
+            try:
+                await self.survey()
+            except SagaError as error:
+                self.complain(error)
+
+    async def _brought(self, within: float) -> None:
+        """Let the reports of this shift arrive; after a lost lease nobody waits for them here."""
+        self._runner.caller.cancel_all()
+        if self._background:
+            await asyncio.wait(self._background, timeout=within)
+        for task in self._background:
+            task.cancel()
+
+    async def _settle(self, within: float) -> None:
+        """Let what has been delivered be decided and written."""
+        until = self._clock.monotonic() + within
+        while not self._runner.quiet and self._clock.monotonic() < until:
+            await asyncio.sleep(0.001)
+
+    # ---- looking at the database
+
+    async def survey(self) -> None:
+        """Beat if it is time, bury the dead, claim, and take note of what others did."""
+        beating, began = self._membership.beat_is_due, self._clock.monotonic()
+        survey = await self._do(
+            lambda connection: look(
+                connection,
+                self._database,
+                self._membership,
+                self._specs,
+                beat=beating,
+                stuck=self._runner.caller.stuck,
+                refused=refused_records(self._runner.runs.values()),
+                room=self._room(),
+                held=self._runner.runs,
+                skip=self._skip,
+            )
+        )
+        self._complaint = ""
+        if not survey.alive or not self._membership.holds:
+            self._lost()
+            return
+        if beating:
+            self._membership.renewed()
+        self._skip.update(survey.takeup.not_ours)
+        for taken in survey.takeup.taken:
+            saga = self._sagas[taken.history.state.definition]
+            self._runner.take(saga, taken.history, taken.fence)
+        for run_id, version in survey.moved.items():
+            run = self._runner.runs.get(run_id)
+            if run is not None and run.writing is None and version > run.version:
+                self._reread(run)
+        if survey.paused != self._runner.paused:
+            self._runner.paused = survey.paused
+            self._runner.touch_all()
+        self._more, self._next_due = survey.takeup.full, survey.next_due
+        # However much others write, looking takes a fifth of our time at the most.
+        ended = self._clock.monotonic()
+        self._rested_at = ended + min(4 * (ended - began), _REST_SECONDS)
+
+    def _room(self) -> int:
+        left = self._runs_at_once - len(self._runner.runs)
+        return 0 if self._runner.stopping else min(left, _CLAIM_LIMIT)
+
+    async def wait(self, poll: float, stopped: asyncio.Task[Any]) -> None:
+        """Until the poll or a due time, room for runs that wait, or a hint of a write."""
+        until = self._clock.monotonic() + min(poll, self._membership.lease / 4)
+        if self._next_due is not None and (wait := self._next_due - self._clock.now()) > 0:
+            until = min(until, self._clock.monotonic() + wait)
+        low = self._runs_at_once * 3 // 4
+        while not stopped.done() and not self.over and self._clock.monotonic() < until:
+            if self._more and len(self._runner.runs) <= low:
+                return
+            left = until - self._clock.monotonic()
+            await asyncio.sleep(min(self._hint_seconds, left))
+            if self._clock.monotonic() < self._rested_at:
+                continue
+            if self._hints.changing() and await self._others_wrote():
+                return
+
+    async def _others_wrote(self) -> bool:
+        """Whether a commit was not ours. The files alone do not say whose it was."""
+        version = await self._on_writer(data_version)
+        changed, self._data_version = version != self._data_version, version
+        return changed
+
+    def idle(self, within: float) -> bool:
+        """Nothing is in flight, and nothing due within so many seconds."""
+        horizon = self._clock.now() + within
+        return (
+            not self._runner.caller.busy
+            and not self._background
+            and not self._more
+            and (self._next_due is None or self._next_due > horizon)
+            and self._runner.rests(horizon)
+        )
+
+    def complain(self, error: SagaError) -> None:
+        """Log a failing database once, not at every look; without it the lease runs out."""
+        if not self._membership.holds and not self.over:
+            self._lost()
+        if str(error) != self._complaint:
+            self._complaint = str(error)
+            _log.error("orchestrator %s: %s", self.id, error)
+
+    # ---- between the loop and the writer's thread
+
+    def _written(self, outcome: Outcome) -> None:
+        self._call_soon(self._runner.committed, outcome)
+
+    def _call_soon(self, function: Callable[..., object], *args: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *args)
+        except RuntimeError:
+            _log.debug("the loop is closed; nobody is told")
+
+    async def _do(self, work: Callable[[Any], T]) -> T:
+        """Run `work` in a write transaction on the writer's thread. Raises `SagaError`."""
+
+        def transaction(connection: Any) -> T:
+            with self._database.turn(connection):
+                return work(connection)
+
+        return await self._on_writer(transaction)
+
+    async def _on_writer(self, work: Callable[[Any], T]) -> T:
+        answer: asyncio.Future[T] = self._loop.create_future()
+
+        def job(connection: Any) -> None:
+            try:
+                value = work(connection)
+            except Exception as error:  # noqa: BLE001  it is the caller's to handle
+                self._call_soon(_fail, answer, explained(self._database.path, error))
+            else:
+                self._call_soon(_fulfil, answer, value)
+
+        self._writer.run(job)
+        return await answer
+
+    def _spawn(self, work: Any) -> None:
+        task = self._loop.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def _lost(self) -> None:
+        self.over = True
+        self._runner.drop_all()
+
+    def _reread(self, run: Held) -> None:
+        """Read a run again, after a lost race or when somebody else has appended to it."""
+        self._spawn(self._reread_now(run))
+
+    async def _reread_now(self, run: Held) -> None:
+        failed = run.writing
+
+        def work(connection: Any) -> History | None:
+            try:
+                return reread(
+                    connection, self._database.keys, self.id, self._specs, run.run_id, run.fence
+                )
+            except (Tampered, UnknownRun) as damage:
+                keys, now = self._database.keys, self._database.now()
+                set_aside(connection, keys, run.run_id, str(damage), now)
+            except NewerFormat:
+                self._skip.add(run.run_id)
+            return None
+
+        try:
+            history = await self._do(work)
+        except SagaError as error:
+            self.complain(error)
+            run.refusals += 1
+            self._loop.call_later(1.0, self._reread, run)
+            return
+        self._runner.replace(run, failed, history)
+
+    def _orphan(self, run: Held, letter: Letter) -> None:
+        """Bring what we know about a run that is no longer ours; only proof counts."""
+        report = as_report(run, letter.command(self._clock.now()))
+        if report is not None:
+            self._spawn(self._report(run.run_id, report))
+
+    async def _report(self, run_id: str, report: Callable[[float], Report]) -> None:
+        specs = Specs(self._database.keys, self._specs)
+        try:
+            answered = await asyncio.to_thread(ask, self._database, specs, run_id, report)
+        except SagaError as error:
+            _log.warning("run %s: what we know of it could not be reported: %s", run_id, error)
+        else:
+            if answered.rejected is not None:
+                _log.debug("run %s: %s", run_id, answered.rejected.text)
+
+
+def _fail(answer: asyncio.Future[Any], error: Exception) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+
+
+def _fulfil(answer: asyncio.Future[Any], value: object) -> None:
+    if not answer.done():
+        answer.set_result(value)

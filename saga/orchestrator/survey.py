@@ -1,0 +1,62 @@
+"""One look at the database: beat, bury the dead, claim, see what others did. In one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saga.definition.spec import SagaSpec
+from saga.journal.database import Database
+from saga.journal.ownership import moved_on, next_due
+from saga.journal.pauses import paused_names
+from saga.journal.takeup import Takeup, take_up
+from saga.orchestrator.membership import Membership
+
+__all__ = ["Survey", "look"]
+
+
+@dataclass(slots=True)
+class Survey:
+    """What it brought. `alive`: nobody has declared us dead; without that it brought nothing."""
+
+    alive: bool = True
+    takeup: Takeup = field(default_factory=Takeup)
+    moved: dict[str, int] = field(default_factory=dict)  # our runs that are due, with versions
+    paused: frozenset[tuple[str, str]] = frozenset()  # (kind, name)
+    next_due: float | None = None  # of a run that nobody has
+
+
+def look(
+    connection: Any,
+    database: Database,
+    membership: Membership,
+    specs: Mapping[str, SagaSpec],
+    *,
+    beat: bool,
+    stuck: int,
+    refused: str | None,
+    room: int,
+    held: Collection[str],
+    skip: Collection[str],
+) -> Survey:
+    """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
+    survey, now = Survey(), database.now()
+    if beat and not membership.beat(connection, stuck, refused):
+        survey.alive = False
+        return survey
+    membership.bury(connection)
+    survey.takeup = take_up(
+        connection,
+        database.keys,
+        membership.id,
+        specs,
+        now=now,
+        limit=room,
+        held=held,
+        skip=skip,
+    )
+    survey.moved = moved_on(connection, membership.id, now)
+    survey.paused = paused_names(connection)
+    survey.next_due = next_due(connection, specs)
+    return survey
