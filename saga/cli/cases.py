@@ -1,0 +1,134 @@
+"""Verbs about cases: cases, case, resolve."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from saga.cli import codes
+from saga.cli.options import By, CaseId, Db, Json, Reason, read_json, read_text
+from saga.cli.surface import Surface
+from saga.errors import BadInput, NotAllowed
+
+__all__ = ["verbs"]
+
+verbs = typer.Typer()
+_PANEL = "Cases"
+
+
+@verbs.command("cases", rich_help_panel=_PANEL)
+def list_(
+    context: typer.Context,
+    *,
+    state: Annotated[
+        str, typer.Option(metavar="STATE", help="Those that are open, closed, or all.")
+    ] = "open",
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """List what waits for a person, the oldest first.
+
+    Examples:
+
+      saga cases
+      saga cases --state all --json
+    """
+    surface = Surface.of(context, db, as_json)
+    with surface.progress("reading cases"):
+        found = surface.client().cases(None if state == "all" else state)
+    surface.answer(found, "cases")
+    return codes.DONE
+
+
+@verbs.command("case", rich_help_panel=_PANEL)
+def show(context: typer.Context, *, case: CaseId, db: Db = None, as_json: Json = False) -> int:
+    """Show a case: what is known, each possible verdict, what follows, and the command.
+
+    Every command carries the version of the case that was shown and the
+    time of this reading, so that nobody decides on what has changed since.
+
+    Examples:
+
+      saga case order-1/1
+      saga case order-1/1 --json | jq .verdicts
+    """
+    surface = Surface.of(context, db, as_json)
+    surface.answer(surface.client().case(case), "case")
+    return codes.DONE
+
+
+@verbs.command(rich_help_panel=_PANEL)
+def resolve(
+    context: typer.Context,
+    *,
+    case: CaseId,
+    verdict: Annotated[
+        str,
+        typer.Argument(
+            metavar="VERDICT", help="probe, retry, landed, absent, undone or accept: see saga case."
+        ),
+    ],
+    reason: Reason,
+    receipt: Annotated[
+        str | None,
+        typer.Option(metavar="JSON|@FILE|-", help="With landed: the provider's receipt."),
+    ] = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT|@FILE|-", help="With undone: what shows it."),
+    ] = None,
+    by: By = None,
+    case_version: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The version that was shown.", show_default=False),
+    ] = None,
+    looked_at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="When you looked at the provider, as 2026-11-29T03:00:00+00:00.",
+            show_default=False,
+        ),
+    ] = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """Decide a case. First look at the provider, then paste a command of `saga case`.
+
+    Examples:
+
+      saga resolve order-1/1 probe --reason 'ask again' \\
+          --case-version 1 --looked-at 2026-11-29T03:00:00+00:00
+      saga resolve order-1/1 landed --reason 'seen in their ledger' \\
+          --receipt @receipt.json \\
+          --case-version 1 --looked-at 2026-11-29T03:00:00+00:00
+
+    Exit code 4: the case is closed, or has changed since; 5: too early, or
+    not possible.
+    """
+    surface = Surface.of(context, db, as_json)
+    if "-" in (receipt, evidence) and receipt == evidence:
+        raise BadInput("receipt and evidence cannot both come from stdin", remedy="use an @FILE")
+    proof = None if receipt is None else read_json("receipt", receipt)
+    shown_by = None if evidence is None else read_text("evidence", evidence)
+    client = surface.client()
+    try:
+        decided = client.resolve(
+            case,
+            verdict,
+            reason=reason,
+            actor=by,
+            case_version=case_version,
+            receipt=proof,
+            evidence=shown_by,
+            looked_at=looked_at,
+        )
+    except NotAllowed as refusal:
+        if refusal.rejection == "not_shown":  # a process of its own has read nothing
+            what = f"case {case} is decided without --case-version and --looked-at"
+            remedy = f"paste a command of: saga case {case}"
+            raise NotAllowed(refusal.rejection, what, remedy=remedy) from None
+        raise
+    surface.answer(decided, "case")
+    return codes.DONE

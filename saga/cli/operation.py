@@ -1,0 +1,209 @@
+"""Verbs of operation: orchestrator, health, verify, pause, resume, db."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from saga.cli import codes
+from saga.cli.apps import load_app
+from saga.cli.definitions import OptionalApp
+from saga.cli.options import By, Db, Json, Reason, duration, span
+from saga.cli.surface import Surface
+from saga.errors import DatabaseError
+
+__all__ = ["db_verbs", "verbs"]
+
+verbs = typer.Typer()
+db_verbs = typer.Typer(no_args_is_help=True)
+_PANEL = "Operation"
+
+
+def _time(text: str, *, zero: bool = False) -> Any:
+    return typer.Option(metavar="DURATION", parser=span if zero else duration, help=text)
+
+
+SagaOption = Annotated[str | None, typer.Option("--saga", metavar="NAME", help="All of a saga.")]
+EffectOption = Annotated[
+    str | None, typer.Option("--effect", metavar="NAME", help="One effect, wherever it is used.")
+]
+ProviderOption = Annotated[
+    str | None, typer.Option("--provider", metavar="NAME", help="All effects at a provider.")
+]
+
+
+@verbs.command(rich_help_panel=_PANEL)
+def orchestrator(
+    context: typer.Context,
+    *,
+    app: OptionalApp = None,
+    until_idle: Annotated[
+        bool, typer.Option("--until-idle", help="End when nothing is due within a minute.")
+    ] = False,
+    lease: Annotated[float, _time("Without a sign of life for so long, others take over.")] = 15.0,
+    grace: Annotated[float, _time("What calls in flight get at the end.", zero=True)] = 30.0,
+    poll: Annotated[float, _time("The longest time between two looks.")] = 1.0,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """Run the sagas of an app: one process, until SIGTERM or Ctrl-C.
+
+    It makes the database if there is none. Several of them may share one.
+    At the first signal it starts nothing new and lets calls in flight finish
+    within the grace time; at the second it ends at once, which is safe, too.
+    Logs go to stderr, one line each.
+
+    Examples:
+
+      saga orchestrator order_flow.py:app
+      saga orchestrator trips:app --db sqlite:////var/lib/trips.db --grace 10s
+      saga orchestrator trips:app --until-idle
+    """
+    surface = Surface.of(context, db, as_json, app)
+    loaded = load_app(surface.app_name(app))
+    from saga.cli.working import work  # noqa: PLC0415  half a second
+
+    return work(loaded, surface.db, lease=lease, grace=grace, poll=poll, until_idle=until_idle)
+
+
+@verbs.command(rich_help_panel=_PANEL)
+def health(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
+    """Say whether all can go on by itself: who is alive, what is late, damaged or stuck.
+
+    Examples:
+
+      saga health
+      saga health --json | jq .findings
+
+    Exit code 7: something needs somebody. Open cases and pauses alone are
+    0: they have their own readers.
+    """
+    surface = Surface.of(context, db, as_json)
+    with surface.progress("looking at everything"):
+        found = surface.client().health()
+    surface.answer(found, "health")
+    return codes.DONE if found.ok else codes.FOUND
+
+
+@verbs.command(rich_help_panel=_PANEL)
+def verify(
+    context: typer.Context,
+    *,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="Only this run; else all.", show_default=False),
+    ] = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """Verify every stored byte: seals, sequences, and each column against its journal.
+
+    Examples:
+
+      saga verify
+      saga verify order-1 --json
+
+    Exit code 7: something was altered. Nothing is repaired.
+    """
+    surface = Surface.of(context, db, as_json)
+    with surface.progress("verifying") as say:
+        found = surface.client().verify(
+            run, progress=lambda done, total: say(f"verifying: {done} of {total} runs")
+        )
+    surface.answer(found, "verify")
+    return codes.DONE if found.ok else codes.FOUND
+
+
+@verbs.command(rich_help_panel=_PANEL)
+def pause(
+    context: typer.Context,
+    *,
+    reason: Reason,
+    saga: SagaOption = None,
+    effect: EffectOption = None,
+    provider: ProviderOption = None,
+    by: By = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """Make no new forward call of a saga, an effect or a provider; probes and undos go on.
+
+    Examples:
+
+      saga pause --provider shop --reason 'they move house tonight'
+      saga pause --effect payments.charge --reason 'double charges?'
+    """
+    surface = Surface.of(context, db, as_json)
+    client = surface.client()
+    surface.answer(client.pause(saga, effect, provider, reason=reason, actor=by), "pause")
+    return codes.DONE
+
+
+@verbs.command(rich_help_panel=_PANEL)
+def resume(
+    context: typer.Context,
+    *,
+    saga: SagaOption = None,
+    effect: EffectOption = None,
+    provider: ProviderOption = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why.", show_default=False)] = "",
+    by: By = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """End a pause.
+
+    Examples:
+
+      saga resume --provider shop --reason 'they are back'
+    """
+    surface = Surface.of(context, db, as_json)
+    client = surface.client()
+    surface.answer(client.resume(saga, effect, provider, reason=reason, actor=by), "resume")
+    return codes.DONE
+
+
+@db_verbs.command("check")
+def check_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
+    """Compare the schema of the database with what this version of saga needs.
+
+    Examples:
+
+      saga db check
+      saga db check --db sqlite:////var/lib/trips.db
+
+    Exit code 6: there is none, or it cannot be read; 7: it needs something.
+    """
+    from saga.journal.schema import check  # noqa: PLC0415  half a second
+    from saga.settings import Settings  # noqa: PLC0415
+
+    surface, settings = Surface.of(context, db, as_json), Settings()
+    found = check(surface.db or settings.database_url, settings.keyring())
+    nothing = found.found is None and not found.ok  # none is there, or none that can be read
+    if surface.as_json or not nothing:
+        surface.answer(found, "schema")
+    if nothing:
+        raise DatabaseError(found.problems[0], remedy=found.remedy)
+    return codes.DONE if found.ok else codes.FOUND
+
+
+@db_verbs.command("upgrade")
+def upgrade_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
+    """Bring the schema of the database to what this version of saga needs.
+
+    Stop the orchestrators and make a copy of the file first. A killed
+    upgrade has changed nothing.
+
+    Examples:
+
+      saga db upgrade
+    """
+    from saga.journal.schema import upgrade  # noqa: PLC0415  half a second
+    from saga.settings import Settings  # noqa: PLC0415
+
+    surface, settings = Surface.of(context, db, as_json), Settings()
+    with surface.progress("upgrading"):
+        before, after = upgrade(surface.db or settings.database_url, settings.keyring())
+    surface.answer({"before": before, "after": after, "changed": before != after}, "upgrade")
+    return codes.DONE

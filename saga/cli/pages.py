@@ -1,0 +1,189 @@
+"""The pages of runs and cases, and where every other page is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from saga.cli import reports
+from saga.cli.paper import Command, Paper, clock, compact
+from saga.reconciliation.cases import Case
+from saga.views import ActionView, Run, StepView
+
+__all__ = ["printed"]
+
+_PROOF = {"landed": ("--receipt", "@receipt.json"), "undone": ("--evidence", "@evidence.txt")}
+
+
+def printed(page: str, value: Any, command: Command) -> str:
+    """The text of a page."""
+    paper = Paper()
+    _PAGES[page](paper, value, command)
+    return paper.text()
+
+
+def _run(paper: Paper, run: Run, command: Command) -> None:
+    error = f" ({run.cause_error['type']}: {run.cause_error['text']})" if run.cause_error else ""
+    where = f" at {run.cause_step}" if run.cause_step else ""
+    paper.facts(
+        [
+            ("run", run.id),
+            ("saga", f"{run.saga}@{run.version}"),
+            ("tenant", run.tenant),
+            ("phase", run.phase),
+            ("outcome", run.outcome),
+            ("cause", f"{run.cause}{where}{error}" if run.cause else None),
+            ("started", run.started_at),
+            ("ended", run.ended_at),
+            ("due", run.due_at),
+        ]
+    )
+    if run.steps:
+        paper.blank()
+        paper.table(
+            ("step", "state", "tries", "undo", "tries"), [_step_row(step) for step in run.steps]
+        )
+    for step in run.steps:
+        for what, action in ((step.name, step), (f"undo of {step.name}", step.undo)):
+            if action is not None and action.key is not None:
+                paper.blank()
+                paper.say(what, style="bold")
+                paper.facts(_action_facts(action), indent=2)
+    for case in run.cases:
+        paper.blank()
+        paper.say(f"Case {case} waits for a person:")
+        paper.command(command("case", case))
+    if run.damaged:
+        paper.blank()
+        paper.say("What is stored of it does not verify; this is what its head says:")
+        paper.command(command("verify", run.id))
+    if run.notice:
+        reports.notice(paper, run.notice, command)
+
+
+def _step_row(step: StepView) -> tuple[Any, ...]:
+    undo = step.undo
+    return (
+        step.name,
+        step.state,
+        step.attempts or "",
+        undo.state if undo else "",
+        (undo.attempts or "") if undo else "",
+    )
+
+
+def _action_facts(action: StepView | ActionView) -> list[tuple[str, Any]]:
+    error = action.error
+    return [
+        ("key", action.key),
+        ("receipt", None if action.receipt is None else compact(action.receipt)),
+        ("error", f"{error['type']}: {error['text']}" if error else None),
+        *(("", leaf) for leaf in (error["leaves"] if error else ())),
+    ]
+
+
+def _runs(paper: Paper, runs: Sequence[Run], command: Command) -> None:
+    if not runs:
+        paper.say("No runs.")
+        return
+    rows = [
+        (
+            run.id,
+            f"{run.saga}@{run.version}",
+            run.outcome or ("damaged" if run.damaged else run.phase),
+            run.cause,
+            len(run.cases) or "",
+            run.started_at,
+        )
+        for run in runs
+    ]
+    paper.table(("run", "saga", "state", "cause", "cases", "started"), rows)
+    for notice in sorted({run.notice for run in runs if run.notice}):
+        reports.notice(paper, notice, command)
+
+
+def _cases(paper: Paper, cases: Sequence[Case], command: Command) -> None:
+    if not cases:
+        paper.say("No cases.")
+        return
+    rows = [
+        (case.id, case.kind, case.step, case.direction, _standing(case), case.opened_at)
+        for case in cases
+    ]
+    paper.table(("case", "kind", "step", "direction", "state", "opened"), rows)
+    first = next((case for case in cases if case.state == "open"), None)
+    if first is not None:
+        paper.blank()
+        paper.say("What may be decided, and what follows:")
+        paper.command(command("case", first.id))
+
+
+def _standing(case: Case) -> str:
+    return case.state if case.state == "open" else (case.verdict or "settled")
+
+
+def _case(paper: Paper, case: Case, command: Command) -> None:
+    side = f"{case.step} ({case.direction})" if case.step else None
+    error = f"{case.error['type']}: {case.error['text']}" if case.error else None
+    paper.facts(
+        [
+            ("case", f"{case.id}, version {case.version}"),
+            ("kind", case.kind),
+            ("state", _standing(case)),
+            ("run", case.run_id),
+            ("step", side),
+            ("key", case.key),
+            ("error", error),
+            ("opened", case.opened_at),
+            ("read", case.read_at),
+            ("closed", case.closed_at),
+            ("by", case.actor),
+            ("reason", case.reason),
+            ("evidence", case.evidence),
+        ]
+    )
+    paper.blank()
+    paper.say(case.text)
+    if not case.verdicts:
+        return
+    if case.not_before is not None and case.not_before > case.read_at:
+        paper.blank()
+        paper.say(
+            f"Too early for retry, absent and undone: until {clock(case.not_before)} it could "
+            "still arrive. Look at the provider after that, then read this case again:",
+            style="yellow",
+        )
+        paper.command(command("case", case.id))
+    paper.blank()
+    paper.say("Look at the provider, by the key. What may be decided, and what follows:")
+    for verdict, consequence in case.verdicts.items():
+        _verdict(paper, case, verdict, consequence, command)
+
+
+def _verdict(paper: Paper, case: Case, verdict: str, consequence: str, command: Command) -> None:
+    paper.blank()
+    paper.facts([(verdict, consequence)], indent=2)
+    if verdict == "landed":
+        shape = f" ({', '.join(case.receipt_fields)})" if case.receipt_fields else ""
+        paper.facts([("", f"Write the provider's receipt{shape} to receipt.json first.")], indent=8)
+    if verdict == "undone":
+        paper.facts([("", "Write what shows it to evidence.txt first.")], indent=8)
+    words = [
+        *("--reason", "decided as shown"),
+        *_PROOF.get(verdict, ()),
+        *("--case-version", str(case.version)),
+        *("--looked-at", case.read_at.isoformat()),
+    ]
+    # An id may begin with a dash; then it has to stand after a `--`.
+    named = [case.id, verdict]
+    dashed = [*words, "--", *named] if case.id.startswith("-") else [*named, *words]
+    paper.command(command("resolve", *dashed), indent=4)
+
+
+_PAGES: dict[str, Callable[[Paper, Any, Command], None]] = {
+    "run": _run,
+    "runs": _runs,
+    "case": _case,
+    "cases": _cases,
+    **reports.PAGES,
+}

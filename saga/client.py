@@ -1,0 +1,301 @@
+"""The client: start, show, wait, cancel, report, decide, look after. Synchronous, for any thread.
+
+Every answer is true when it is given: what was accepted is durable. There is no async twin; inside
+a running loop only `wait` is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from saga.clock import Clock
+from saga.definition.names import RUN_ID_MAX, check_id
+from saga.definition.saga import Saga
+from saga.definition.tuning import Duration
+from saga.definition.values import read_input
+from saga.errors import BadInput, NotAllowed, SagaError
+from saga.ids import Ids
+from saga.inquiries.alive import alive
+from saga.inquiries.health import Health, health
+from saga.inquiries.pausing import PauseView, one_name, paused, resumed
+from saga.inquiries.records import RecordView, record_views
+from saga.inquiries.runs import duration, list_runs, noticed, shown, unknown_run, until_rest
+from saga.inquiries.source import Source
+from saga.inquiries.verification import Verification, verify
+from saga.inquiries.why import Why, why
+from saga.journal.records import PAYLOAD_LIMIT, json_text
+from saga.journal.starting import start_run
+from saga.journal.verify import Progress
+from saga.machine.commands import Cancel, Rejection, Report, Start
+from saga.reconciliation.asking import asked
+from saga.reconciliation.cases import Case
+from saga.reconciliation.queue import list_cases, read_case, resolve_case
+from saga.reconciliation.words import checked_text, echoed, receipt_value, unix_time, who
+from saga.settings import Settings
+from saga.views import Run, run_view
+
+__all__ = ["Client"]
+
+I = TypeVar("I", bound=BaseModel)  # noqa: E741  the input, as in Saga[I]
+T = TypeVar("T")
+
+_TENANT_LONGEST = 64
+
+
+class Client:
+    """A view of one database: `url`, else `SAGA_DATABASE_URL`, else `sqlite:///saga.db`.
+
+    Constructing it reads the environment and touches no file. Only `start` makes a database; every
+    other method raises `DatabaseError` where there is none.
+    """
+
+    def __init__(
+        self, url: str | None = None, *, clock: Clock | None = None, ids: Ids | None = None
+    ) -> None:
+        settings = Settings()
+        self._source = Source(
+            url or settings.database_url, settings.keyring(), clock or Clock(), ids or Ids()
+        )
+        self._read_cases: dict[str, tuple[int, float]] = {}  # case: its version here, and when
+
+    def close(self) -> None:
+        """Give back the connections; the client can be used again."""
+        self._source.close()
+
+    # ---- runs
+
+    def start(
+        self,
+        saga: Saga[I],
+        input: I | Mapping[str, Any],  # noqa: A002  the word of the surface
+        *,
+        run_id: str,
+        tenant: str = "",
+        actor: str | None = None,
+    ) -> Run:
+        """Start a run of `saga` under an id of your own choice.
+
+        The same id with the same saga, version and input gives the run that is there, so a caller
+        that does not know whether it started one asks again. Raises `BadInput` (nothing is created)
+        and `Conflict` (the id, or this version of the saga, means something else here).
+        """
+        check_id("run id", run_id, RUN_ID_MAX)
+        if tenant:
+            check_id("tenant", tenant, _TENANT_LONGEST)
+        plain = read_input(saga, input)
+        size = len(json_text(plain).encode())
+        if size > PAYLOAD_LIMIT:
+            raise BadInput(
+                f"the input of {saga.name!r} has {size} bytes; the limit is {PAYLOAD_LIMIT}",
+                remedy="store it elsewhere and pass a reference to it",
+            )
+        by = None if actor is None else who(actor)
+        command = Start(at=0.0, run_id=run_id, instance="", tenant=tenant, input=plain, actor=by)
+        database = self._source.database(create=True)
+        history, already = start_run(database, saga.machine_spec, saga.spec(), command)
+        run = run_view(history)
+        if already:
+            how = run.outcome or run.phase
+            at = run.started_at.isoformat(timespec="seconds")
+            run = run_view(history, f"already started at {at}, {how}; use another run id")
+        return noticed(run, self._read(lambda connection: alive(connection, self._source)))
+
+    def show(self, run_id: str) -> Run:
+        """A run as it stands. Raises `UnknownRun`. One that does not verify is shown as damaged."""
+        return self._read(lambda connection: shown(connection, self._source, _known(run_id)))
+
+    def runs(
+        self,
+        phase: str | None = None,
+        saga: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> list[Run]:
+        """Runs in the order of their ids; `after` is the last id of the page before."""
+        return self._read(
+            lambda connection: list_runs(
+                connection, self._source, phase=phase, saga=saga, limit=limit, after=after
+            )
+        )
+
+    def why(self, run_id: str) -> Why:
+        """Why a run stands where it stands, and what would free it. Raises `UnknownRun`."""
+        return self._read(lambda connection: why(connection, self._source, _known(run_id)))
+
+    def journal(self, run_id: str) -> list[RecordView]:
+        """All that happened to a run, record by record. Raises `UnknownRun`."""
+        keys = self._source.keys
+        return self._read(lambda connection: record_views(connection, keys, _known(run_id)))
+
+    def wait(self, run_id: str, timeout: Duration | None = None) -> Run:
+        """Wait until a run has ended, has an open case or is damaged.
+
+        Raises `TimeoutError` and `UnknownRun`.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return until_rest(self._source, _known(run_id), duration("timeout", timeout))
+        raise SagaError(
+            "wait() would block this event loop",
+            remedy="use await asyncio.to_thread(client.wait, run_id)",
+        )
+
+    def cancel(self, run_id: str, *, reason: str, actor: str | None = None) -> Run:
+        """Have a run undone. Recorded when this returns; calls in flight are settled first.
+
+        A run that is winding down is returned unchanged. Raises `NotAllowed` once it has ended, or
+        once a step has happened that cannot be taken back.
+        """
+        checked_text("reason", reason)
+        by = who(actor)
+        return asked(
+            self._source,
+            _known(run_id),
+            lambda at: Cancel(at=at, reason=reason, actor=by),
+            unchanged=Rejection.WINDING_DOWN,
+        )
+
+    def report(self, run_id: str, key: str, *, digest: str, attempt: int, receipt: Any) -> Run:
+        """Bring proof that an action happened: from a webhook, or a process that lost its run.
+
+        `key` and `digest` are the call's. Raises `NotAllowed` for an action that the run does not
+        have, `Conflict` if the digest, or what the receipt echoes, is not the intended one.
+        """
+        if type(attempt) is not int or attempt < 0:
+            raise BadInput("the attempt is no whole number from 0 on", remedy="give call.attempt")
+        plain = receipt_value(receipt)
+        echoed(plain, key, digest)
+        return asked(
+            self._source,
+            _known(run_id),
+            lambda at: Report(at=at, key=key, digest=digest, attempt=attempt, receipt=plain),
+            unchanged=Rejection.NOTHING_NEW,
+        )
+
+    # ---- cases
+
+    def cases(self, state: str | None = "open") -> list[Case]:
+        """The reconciliation queue, oldest first: `open`, `closed`, or all with `None`."""
+        if state not in (None, "open", "closed"):
+            raise BadInput(f"there is no case state {state!a}", remedy="say open, closed or None")
+        return self._noted(self._read(lambda c: list_cases(c, *self._reading(), state)))
+
+    def case(self, case_id: str) -> Case:
+        """One case, with the verdicts that are possible. Raises `UnknownCase`."""
+        (case,) = self._noted([self._read(lambda c: read_case(c, *self._reading(), case_id))])
+        return case
+
+    def resolve(
+        self,
+        case_id: str,
+        verdict: str,
+        *,
+        reason: str,
+        actor: str | None = None,
+        case_version: int | None = None,
+        receipt: Any = None,
+        evidence: str | None = None,
+        looked_at: datetime | float | str | None = None,
+    ) -> Case:
+        """Decide a case. `reason` says why, `actor` who (the user of this process by default).
+
+        `case_version` is the version that was read, `looked_at` when you looked at the provider;
+        both may be left out only if this client has read the case. `receipt` (a model or its dict)
+        goes with `landed`, `evidence` with `undone`. Raises `UnknownCase`, `Conflict` (closed, or
+        changed since), `NotAllowed` (too early, not looked, not possible here).
+        """
+        version, looked = self._read_cases.get(case_id, (None, None))
+        version = version if case_version is None else case_version
+        looked = looked if looked_at is None else unix_time("looked_at", looked_at)
+        if version is None or looked is None:
+            self._read(lambda c: read_case(c, *self._reading(), case_id))
+            raise NotAllowed(
+                "not_shown",
+                f"case {case_id} has not been read by this client",
+                remedy="read it first, or give case_version= and looked_at=",
+            )
+        case = resolve_case(
+            self._source.database(),
+            case_id,
+            verdict,
+            actor=who(actor),
+            reason=checked_text("reason", reason),
+            case_version=version,
+            looked_at=looked,
+            receipt=None if receipt is None else receipt_value(receipt),
+            evidence=None if evidence is None else checked_text("evidence", evidence),
+        )
+        return self._noted([case])[0]
+
+    # ---- the whole
+
+    def pause(
+        self,
+        saga: str | None = None,
+        effect: str | None = None,
+        provider: str | None = None,
+        *,
+        reason: str,
+        actor: str | None = None,
+    ) -> PauseView:
+        """Start no new forward call of one saga, effect or provider; probes and undos go on.
+
+        What is paused already stays so, for the first reason.
+        """
+        kind, name = one_name(saga, effect, provider)
+        return paused(self._source, kind, name, checked_text("reason", reason), who(actor))
+
+    def resume(
+        self,
+        saga: str | None = None,
+        effect: str | None = None,
+        provider: str | None = None,
+        *,
+        reason: str = "",
+        actor: str | None = None,
+    ) -> PauseView:
+        """End a pause; it is given back as it was. Raises `NotAllowed` if there is none."""
+        kind, name = one_name(saga, effect, provider)
+        return resumed(
+            self._source, kind, name, reason and checked_text("reason", reason), who(actor)
+        )
+
+    def health(self) -> Health:
+        """Who is alive, what is late, damaged, stuck, paused or waits for a person."""
+        return health(self._source)
+
+    def verify(
+        self, run_id: str | None = None, *, progress: Progress | None = None
+    ) -> Verification:
+        """Verify every stored byte of one run, or of everything. Raises `UnknownRun`.
+
+        `progress(done, total)` is called now and then with numbers of runs.
+        """
+        return verify(self._source, None if run_id is None else _known(run_id), progress)
+
+    # ---- inside
+
+    def _read(self, work: Callable[[Any], T]) -> T:
+        return self._source.read(work)
+
+    def _reading(self) -> tuple[Any, Any, float]:
+        return self._source.keys, self._source.specs(), self._source.now()
+
+    def _noted(self, cases: Sequence[Case]) -> list[Case]:
+        for case in cases:
+            self._read_cases[case.id] = (case.version, case.read_at.timestamp())
+        return list(cases)
+
+
+def _known(run_id: str) -> str:
+    """An id that could be one: anything else names no run, and no database is asked for it."""
+    try:
+        return check_id("run id", run_id, RUN_ID_MAX)
+    except BadInput:
+        raise unknown_run(run_id) from None

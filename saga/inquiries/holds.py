@@ -1,0 +1,233 @@
+"""What a run waits for, action by action, by the very rules that move it.
+
+A hold names a rule, the evidence for it, when it is looked at next and what would end it sooner.
+Nothing is guessed from tables: `next_move` says what comes next, and this puts it into words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from saga.journal.history import History
+from saga.journal.pauses import Pause
+from saga.machine.state import FORWARD, UNDO, Action
+from saga.machine.unwinding import undo_ready
+from saga.machine.ways import Move, Next, goes_forward, next_move
+from saga.views import moment, since
+
+__all__ = ["Hold", "action_holds", "case_holds", "clock_time", "step_holds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One thing that a run waits for. `rule` is a stable name, `text` says it in a sentence.
+
+    `next_at` is when it is looked at next without anybody's doing; `freed_by` what would end it.
+    """
+
+    rule: str
+    text: str
+    evidence: tuple[str, ...] = ()
+    next_at: datetime | None = None
+    freed_by: str = ""
+    step: str | None = None
+    direction: str | None = None
+
+
+def clock_time(at: float) -> str:
+    """A time as it stands in sentences: UTC, to the second."""
+    return since(at).isoformat(timespec="seconds")
+
+
+def case_holds(history: History) -> Iterator[Hold]:
+    """The open cases: only a person frees those."""
+    state = history.state
+    for case in state.cases.values():
+        if case.state != "open":
+            continue
+        action = state.actions[case.key]
+        yield Hold(
+            rule="case",
+            text=f"case {case.id} ({case.kind}) waits for a person: {case.text}",
+            evidence=(f"open since {clock_time(case.opened_at)}", *_facts(action)),
+            freed_by=f"saga case {case.id}",
+            step=history.spec.steps[action.step].name,
+            direction=action.direction,
+        )
+
+
+def action_holds(
+    history: History, now: float, pauses: Mapping[tuple[str, str], Pause]
+) -> Iterator[Hold]:
+    """What comes next for every action that is not settled and not a person's."""
+    for action in history.state.active.values():
+        move = next_move(history.spec, history.state, action, now)
+        if move is None:
+            continue
+        pause = _pause(history, action.step, action.direction, pauses)
+        if pause is not None and move.next in (Next.SEND, Next.RENEW):
+            yield _paused(history, action.step, pause)
+        else:
+            yield _move_hold(history, action, move, now)
+
+
+def step_holds(
+    history: History, now: float, pauses: Mapping[tuple[str, str], Pause]
+) -> Iterator[Hold]:
+    """Steps and undos that have no intent yet, and might."""
+    spec, state = history.spec, history.state
+    if state.phase == "running" and goes_forward(state, now):
+        for index in state.ready:
+            pause = _pause(history, index, FORWARD, pauses)
+            name = spec.steps[index].name
+            yield _paused(history, index, pause) if pause else _due(name, FORWARD)
+    if state.phase == "compensating":
+        ready = undo_ready(spec, state, now)
+        for step in reversed(spec.steps):
+            if step.index in ready:
+                yield _due(step.name, UNDO)
+            elif _to_be_undone(history, step.index):
+                yield _undo_waits(history, step.index)
+
+
+def _pause(
+    history: History, index: int, direction: str, pauses: Mapping[tuple[str, str], Pause]
+) -> Pause | None:
+    """The pause that keeps a step from going forward; undos go on."""
+    if direction != FORWARD:
+        return None
+    effect = history.spec.steps[index].effect
+    names = (("saga", history.spec.name), ("effect", effect.name))
+    for name in (*names, ("provider", effect.provider.name)):
+        if name in pauses:
+            return pauses[name]
+    return None
+
+
+def _paused(history: History, index: int, pause: Pause) -> Hold:
+    step = history.spec.steps[index].name
+    who = f" by {pause.actor}" if pause.actor else ""
+    return Hold(
+        rule="paused",
+        text=f"{step} is not sent: {pause.kind} {pause.name} is paused",
+        evidence=(f"paused at {clock_time(pause.at)}{who}: {pause.reason}",),
+        freed_by=f"saga resume --{pause.kind} {pause.name}",
+        step=step,
+        direction=FORWARD,
+    )
+
+
+def _due(step: str, direction: str) -> Hold:
+    what = step if direction == FORWARD else f"the undo of {step}"
+    return Hold(
+        rule="due",
+        text=f"{what} is due now",
+        freed_by="an orchestrator takes it up by itself",
+        step=step,
+        direction=direction,
+    )
+
+
+def _to_be_undone(history: History, index: int) -> bool:
+    action, step = history.state.forward[index], history.spec.steps[index]
+    landed = action is not None and action.state in ("landed", "unknown")
+    return landed and step.compensation is not None and history.state.undo[index] is None
+
+
+def _undo_waits(history: History, index: int) -> Hold:
+    steps = history.spec.steps
+    later, queue = set[int](), list(steps[index].before)
+    while queue:
+        one = queue.pop()
+        if one not in later:
+            later.add(one)
+            queue += steps[one].before
+    unsettled = [steps[one].name for one in sorted(later) if not _settled(history, one)]
+    behind = ", ".join(unsettled) or steps[index].name
+    return Hold(
+        rule="undo_waits",
+        text=f"the undo of {steps[index].name} waits until {behind} is settled or undone",
+        evidence=("undos run against the order of the steps, never past one that is unknown",),
+        freed_by=f"whatever settles {behind}",
+        step=steps[index].name,
+        direction=UNDO,
+    )
+
+
+def _settled(history: History, index: int) -> bool:
+    action, undo = history.state.forward[index], history.state.undo[index]
+    if action is None or (undo is not None and undo.state in ("landed", "accepted")):
+        return True
+    undoable = history.spec.steps[index].compensation is not None
+    return action.state not in ("sending", "unknown") and not (
+        action.state == "landed" and undoable
+    )
+
+
+def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold:
+    step = history.spec.steps[action.step].name
+    what = step if action.direction == FORWARD else f"the undo of {step}"
+    rule, text, freed = _words(action, move, what)
+    if move.at <= now and move.next is not Next.AWAIT:
+        text += "; that is due now"
+    elif move.next is not Next.AWAIT:
+        text += f"; that is due at {clock_time(move.at)}"
+    return Hold(
+        rule=rule,
+        text=text,
+        evidence=_facts(action),
+        next_at=moment(move.at),
+        freed_by=freed,
+        step=step,
+        direction=action.direction,
+    )
+
+
+def _words(action: Action, move: Move, what: str) -> tuple[str, str, str]:  # noqa: PLR0911
+    """Rule, sentence and way out of a move: one line for each thing that it may be."""
+    report = "a report of its receipt"
+    match move.next:
+        case Next.AWAIT if action.state == "sending":
+            cut = f"cut off at {clock_time(move.at)}, and unknown then"
+            return (
+                "in_flight",
+                f"a call of {what} is under way; it is {cut}",
+                f"its reply, or {report}",
+            )
+        case Next.AWAIT:
+            text = f"a call of {what} has timed out and still not returned"
+            return "still_running", text, "the end of that call, or of its process"
+        case Next.SEND if action.state == "not_sent":
+            return "retry", f"{what} was provably not sent and is sent again", "that attempt"
+        case Next.SEND if action.state == "absent":
+            return "again", f"{what} was proven absent and is sent again", "that attempt"
+        case Next.SEND:
+            text = f"nobody knows whether {what} happened; it is sent again under the same key"
+            return "resend", text, f"that attempt, or {report}"
+        case Next.PROBE:
+            text = f"nobody knows whether {what} happened; its provider is asked by key"
+            if action.first_absent is not None:
+                text += " once more, since an absence needs two readings"
+            return "probe", text, f"the provider's answer, or {report}"
+        case Next.RENEW:
+            return "renewed", f"{what} is sent again under a new key, by a person's word", "that"
+        case Next.BLIND:
+            text = f"nobody knows whether {what} happened; its undo works without a receipt"
+            return "undo_unknown", text, f"that undo, or {report}"
+        case _:
+            return "due", f"{what} did not happen, and what follows is recorded", "that record"
+
+
+def _facts(action: Action) -> tuple[str, ...]:
+    """What is on record about an action, a line each. Never an argument's value."""
+    facts = [f"action {action.key} is {action.state} after {action.attempts} attempts"]
+    if action.error:
+        facts.append(f"last error {action.error['type']}: {action.error['text']}")
+    if action.probes or action.last_answer:
+        answer = f", last answer {action.last_answer}" if action.last_answer else ""
+        facts.append(f"asked {action.probes} times without an end{answer}")
+    if action.first_absent is not None:
+        facts.append(f"first reading of absence at {clock_time(action.first_absent)}")
+    return tuple(facts)

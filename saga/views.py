@@ -1,0 +1,145 @@
+"""Runs as they are shown: by the client, the command line and every other surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from saga.journal.history import History
+from saga.machine.events import Error, Json
+from saga.machine.state import Action
+
+__all__ = ["ActionView", "Run", "StepView", "damaged_view", "moment", "run_view", "since"]
+
+_NEVER = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionView:
+    """An action: its state as in the table `actions`, or `waiting` before its intent."""
+
+    state: str
+    attempts: int
+    key: str | None
+    receipt: Json
+    error: Error | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """A step of a run. `undo` is `None` where nothing is to be undone."""
+
+    name: str
+    state: str
+    attempts: int
+    key: str | None
+    receipt: Json
+    error: Error | None
+    undo: ActionView | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run. `steps` in the order of the definition, `cases` the ids of the open ones, times UTC.
+
+    `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
+    refused, attempts, cancelled, deadline, person; `cause_step` and `cause_error` tell the first
+    one. `damaged`: what is stored does not verify; then only what the head says is shown.
+    `notice` says what its caller should know and is no part of it: that it was started before, or
+    that no live orchestrator runs its saga, with the command to start one.
+    """
+
+    id: str
+    tenant: str
+    saga: str
+    version: int
+    phase: str
+    outcome: str | None
+    cause: str | None
+    cause_step: str | None
+    cause_error: Error | None
+    steps: tuple[StepView, ...]
+    cases: tuple[str, ...]
+    due_at: datetime | None
+    started_at: datetime
+    ended_at: datetime | None
+    damaged: bool = False
+    notice: str = field(default="", compare=False)
+
+
+def moment(at: float | None) -> datetime | None:
+    """A stored time as an aware datetime; `None` too for a damaged one that no calendar has."""
+    try:
+        return None if at is None else datetime.fromtimestamp(at, UTC)
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def since(at: float) -> datetime:
+    """As `moment`, for a time that a whole row always has."""
+    return moment(at) or _NEVER
+
+
+def run_view(history: History, notice: str = "") -> Run:
+    """A verified run, shown."""
+    state = history.state
+    return Run(
+        id=state.run_id,
+        tenant=state.tenant,
+        saga=state.saga,
+        version=state.saga_version,
+        phase=state.phase,
+        outcome=state.outcome,
+        cause=state.cause,
+        cause_step=state.cause_step,
+        cause_error=state.cause_error,
+        steps=tuple(_step(history, index) for index in range(len(state.steps))),
+        cases=tuple(case.id for case in state.cases.values() if case.state == "open"),
+        due_at=moment(history.due),
+        started_at=since(state.started_at),
+        ended_at=moment(state.ended_at),
+        notice=notice,
+    )
+
+
+def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
+    """A run whose journal does not verify: what its head says, for what that is worth."""
+    return Run(
+        id=head["run_id"],
+        tenant=head["tenant"],
+        saga=head["saga"],
+        version=head["saga_version"],
+        phase=head["phase"],
+        outcome=head["outcome"],
+        cause=head["cause"],
+        cause_step=None,
+        cause_error=None,
+        steps=(),
+        cases=cases,
+        due_at=moment(head["due_at"]),
+        started_at=since(head["started_at"]),
+        ended_at=moment(head["ended_at"]),
+        damaged=True,
+    )
+
+
+def _step(history: History, index: int) -> StepView:
+    state, step = history.state, history.spec.steps[index]
+    action = state.forward[index]
+    if action is None:
+        return StepView(step.name, "waiting", 0, None, None, None, None)
+    shown = _action(action)
+    undo = state.undo[index]
+    undoing: ActionView | None = None
+    if undo is not None:
+        undoing = _action(undo)
+    elif state.phase == "compensating" and step.compensation and action.state == "landed":
+        undoing = ActionView("waiting", 0, action.undo_key, None, None)
+    return StepView(
+        step.name, shown.state, shown.attempts, shown.key, shown.receipt, shown.error, undoing
+    )
+
+
+def _action(action: Action) -> ActionView:
+    return ActionView(action.state, action.attempts, action.key, action.receipt, action.error)
