@@ -24,7 +24,7 @@ from saga.inquiries.alive import alive
 from saga.inquiries.health import Health, health
 from saga.inquiries.pausing import PauseView, one_name, paused, resumed
 from saga.inquiries.records import RecordView, record_views
-from saga.inquiries.runs import duration, list_runs, noticed, shown, unknown_run, until_rest
+from saga.inquiries.runs import duration, known_id, list_runs, noticed, shown, until_rest
 from saga.inquiries.source import Source
 from saga.inquiries.verification import Verification, verify
 from saga.inquiries.why import Why, why
@@ -34,7 +34,7 @@ from saga.journal.verify import Progress
 from saga.machine.commands import Cancel, Rejection, Report, Start
 from saga.reconciliation.asking import asked
 from saga.reconciliation.cases import Case
-from saga.reconciliation.queue import list_cases, read_case, resolve_case
+from saga.reconciliation.queue import Decision, list_cases, read_case, resolve_case
 from saga.reconciliation.words import checked_text, echoed, receipt_value, unix_time, who
 from saga.settings import Settings
 from saga.views import Run, run_view
@@ -107,7 +107,7 @@ class Client:
 
     def show(self, run_id: str) -> Run:
         """A run as it stands. Raises `UnknownRun`. One that does not verify is shown as damaged."""
-        return self._read(lambda connection: shown(connection, self._source, _known(run_id)))
+        return self._read(lambda connection: shown(connection, self._source, known_id(run_id)))
 
     def runs(
         self,
@@ -125,12 +125,12 @@ class Client:
 
     def why(self, run_id: str) -> Why:
         """Why a run stands where it stands, and what would free it. Raises `UnknownRun`."""
-        return self._read(lambda connection: why(connection, self._source, _known(run_id)))
+        return self._read(lambda connection: why(connection, self._source, known_id(run_id)))
 
     def journal(self, run_id: str) -> list[RecordView]:
         """All that happened to a run, record by record. Raises `UnknownRun`."""
         keys = self._source.keys
-        return self._read(lambda connection: record_views(connection, keys, _known(run_id)))
+        return self._read(lambda connection: record_views(connection, keys, known_id(run_id)))
 
     def wait(self, run_id: str, timeout: Duration | None = None) -> Run:
         """Wait until a run has ended, has an open case or is damaged.
@@ -140,7 +140,7 @@ class Client:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return until_rest(self._source, _known(run_id), duration("timeout", timeout))
+            return until_rest(self._source, known_id(run_id), duration("timeout", timeout))
         raise SagaError(
             "wait() would block this event loop",
             remedy="use await asyncio.to_thread(client.wait, run_id)",
@@ -156,7 +156,7 @@ class Client:
         by = who(actor)
         return asked(
             self._source,
-            _known(run_id),
+            known_id(run_id),
             lambda at: Cancel(at=at, reason=reason, actor=by),
             unchanged=Rejection.WINDING_DOWN,
         )
@@ -173,7 +173,7 @@ class Client:
         echoed(plain, key, digest)
         return asked(
             self._source,
-            _known(run_id),
+            known_id(run_id),
             lambda at: Report(at=at, key=key, digest=digest, attempt=attempt, receipt=plain),
             unchanged=Rejection.NOTHING_NEW,
         )
@@ -220,10 +220,8 @@ class Client:
                 f"case {case_id} has not been read by this client",
                 remedy="read it first, or give case_version= and looked_at=",
             )
-        case = resolve_case(
-            self._source.database(),
-            case_id,
-            verdict,
+        decision = Decision(
+            verdict=verdict,
             actor=who(actor),
             reason=checked_text("reason", reason),
             case_version=version,
@@ -231,7 +229,7 @@ class Client:
             receipt=None if receipt is None else receipt_value(receipt),
             evidence=None if evidence is None else checked_text("evidence", evidence),
         )
-        return self._noted([case])[0]
+        return self._noted([resolve_case(self._source.database(), case_id, decision)])[0]
 
     # ---- the whole
 
@@ -277,7 +275,7 @@ class Client:
 
         `progress(done, total)` is called now and then with numbers of runs.
         """
-        return verify(self._source, None if run_id is None else _known(run_id), progress)
+        return verify(self._source, None if run_id is None else known_id(run_id), progress)
 
     # ---- inside
 
@@ -291,11 +289,3 @@ class Client:
         for case in cases:
             self._read_cases[case.id] = (case.version, case.read_at.timestamp())
         return list(cases)
-
-
-def _known(run_id: str) -> str:
-    """An id that could be one: anything else names no run, and no database is asked for it."""
-    try:
-        return check_id("run id", run_id, RUN_ID_MAX)
-    except BadInput:
-        raise unknown_run(run_id) from None

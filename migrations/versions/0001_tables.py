@@ -102,9 +102,6 @@ def _runs() -> None:
         sa.Column("key_id", sa.Text(), nullable=False),
         sa.Column("seal", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("run_id", name=op.f("pk_runs")),
-        sa.ForeignKeyConstraint(
-            ["definition"], ["definitions.digest"], name=op.f("fk_runs_definition_definitions")
-        ),
         _check("runs_phase", "phase IN ('running', 'compensating', 'ended')"),
         _check("runs_outcome", "outcome IN ('completed', 'compensated', 'settled')"),
         _check("runs_cause", "cause IN ('refused', 'attempts', 'cancelled', 'deadline', 'person')"),
@@ -117,6 +114,9 @@ def _runs() -> None:
         _check("runs_running_without_cause", "phase <> 'running' OR cause IS NULL"),
         _check("runs_compensated_cause", "outcome <> 'compensated' OR cause IS NOT NULL"),
         _check("runs_aside_without_owner", "quarantined_at IS NULL OR owner IS NULL"),
+        sa.ForeignKeyConstraint(
+            ["definition"], ["definitions.digest"], name=op.f("fk_runs_definition_definitions")
+        ),
     )
     _index("ix_runs_claim", "runs", ["due_at"], "owner IS NULL AND due_at IS NOT NULL")
     _index("ix_runs_owner", "runs", ["owner"], "owner IS NOT NULL")
@@ -207,14 +207,14 @@ def _cases() -> None:
         "uq_cases_one_open_per_action",
         "cases",
         ["key"],
-        "state = 'open' AND key IS NOT NULL",
+        """state = 'open' AND "key" IS NOT NULL""",
         unique=True,
     )
     _index(
         "uq_cases_one_open_per_run",
         "cases",
         ["run_id", "kind"],
-        "state = 'open' AND key IS NULL",
+        """state = 'open' AND "key" IS NULL""",
         unique=True,
     )
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from saga.cli import codes, streams
+from saga.cli import codes as _codes
+from saga.cli import streams as _streams
 
 __all__ = ["main"]
 
@@ -17,11 +18,11 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (that of this process by default) and return its exit code."""
     try:
-        streams.prepare()
+        _streams.prepare()
         from saga.cli.program import run  # noqa: PLC0415  a Ctrl-C while it loads is one, too
 
         code = run(argv)
     except KeyboardInterrupt:
-        code = codes.INTERRUPTED
-    streams.finish()
+        code = _codes.INTERRUPTED
+    _streams.finish()
     return code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -16,9 +18,39 @@ __all__ = ["verbs"]
 verbs = typer.Typer()
 _PANEL = "Cases"
 
+_Verdict = Annotated[
+    str,
+    typer.Argument(
+        metavar="VERDICT", help="probe, retry, landed, absent, undone or accept: see saga case."
+    ),
+]
+_Receipt = Annotated[
+    str | None,
+    typer.Option("--receipt", metavar="JSON|@FILE|-", help="With landed: the provider's receipt."),
+]
+_Evidence = Annotated[
+    str | None,
+    typer.Option("--evidence", metavar="TEXT|@FILE|-", help="With undone: what shows it."),
+]
+_CaseVersion = Annotated[
+    int | None,
+    typer.Option(
+        "--case-version", metavar="N", help="The version that was shown.", show_default=False
+    ),
+]
+_LookedAt = Annotated[
+    str | None,
+    typer.Option(
+        "--looked-at",
+        metavar="TIME",
+        help="When you looked at the provider, as 2026-11-29T03:00:00+00:00.",
+        show_default=False,
+    ),
+]
+
 
 @verbs.command("cases", rich_help_panel=_PANEL)
-def list_(
+def _list(
     context: typer.Context,
     *,
     state: Annotated[
@@ -42,7 +74,7 @@ def list_(
 
 
 @verbs.command("case", rich_help_panel=_PANEL)
-def show(context: typer.Context, *, case: CaseId, db: Db = None, as_json: Json = False) -> int:
+def _show(context: typer.Context, *, case: CaseId, db: Db = None, as_json: Json = False) -> int:
     """Show a case: what is known, each possible verdict, what follows, and the command.
 
     Every command carries the version of the case that was shown and the
@@ -58,39 +90,18 @@ def show(context: typer.Context, *, case: CaseId, db: Db = None, as_json: Json =
     return codes.DONE
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def resolve(
+@verbs.command("resolve", rich_help_panel=_PANEL)
+def _resolve(
     context: typer.Context,
     *,
     case: CaseId,
-    verdict: Annotated[
-        str,
-        typer.Argument(
-            metavar="VERDICT", help="probe, retry, landed, absent, undone or accept: see saga case."
-        ),
-    ],
+    verdict: _Verdict,
     reason: Reason,
-    receipt: Annotated[
-        str | None,
-        typer.Option(metavar="JSON|@FILE|-", help="With landed: the provider's receipt."),
-    ] = None,
-    evidence: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT|@FILE|-", help="With undone: what shows it."),
-    ] = None,
+    receipt: _Receipt = None,
+    evidence: _Evidence = None,
     by: By = None,
-    case_version: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The version that was shown.", show_default=False),
-    ] = None,
-    looked_at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="When you looked at the provider, as 2026-11-29T03:00:00+00:00.",
-            show_default=False,
-        ),
-    ] = None,
+    case_version: _CaseVersion = None,
+    looked_at: _LookedAt = None,
     db: Db = None,
     as_json: Json = False,
 ) -> int:
@@ -108,13 +119,12 @@ def resolve(
     not possible.
     """
     surface = Surface.of(context, db, as_json)
-    if "-" in (receipt, evidence) and receipt == evidence:
+    if receipt == evidence == "-":
         raise BadInput("receipt and evidence cannot both come from stdin", remedy="use an @FILE")
     proof = None if receipt is None else read_json("receipt", receipt)
     shown_by = None if evidence is None else read_text("evidence", evidence)
-    client = surface.client()
-    try:
-        decided = client.resolve(
+    with _for_a_process(case):
+        decided = surface.client().resolve(
             case,
             verdict,
             reason=reason,
@@ -124,11 +134,20 @@ def resolve(
             evidence=shown_by,
             looked_at=looked_at,
         )
-    except NotAllowed as refusal:
-        if refusal.rejection == "not_shown":  # a process of its own has read nothing
-            what = f"case {case} is decided without --case-version and --looked-at"
-            remedy = f"paste a command of: saga case {case}"
-            raise NotAllowed(refusal.rejection, what, remedy=remedy) from None
-        raise
     surface.answer(decided, "case")
     return codes.DONE
+
+
+@contextmanager
+def _for_a_process(case: str) -> Iterator[None]:
+    """A process of its own has read nothing: it is told what to paste."""
+    try:
+        yield
+    except NotAllowed as refusal:
+        if refusal.rejection != "not_shown":
+            raise
+        raise NotAllowed(
+            refusal.rejection,
+            f"case {case} is decided without --case-version and --looked-at",
+            remedy=f"paste a command of: saga case {case}",
+        ) from None

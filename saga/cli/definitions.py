@@ -12,7 +12,7 @@ from saga.cli.options import AppName, Db, Json, SagaName
 from saga.cli.surface import Surface, plain
 from saga.definition.advice import warnings
 
-__all__ = ["verbs"]
+__all__ = ["OptionalApp", "verbs"]
 
 verbs = typer.Typer()
 _PANEL = "Definitions"
@@ -27,8 +27,8 @@ OptionalApp = Annotated[
 ]
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def check(
+@verbs.command("check", rich_help_panel=_PANEL)
+def _check(
     context: typer.Context, *, app: OptionalApp = None, db: Db = None, as_json: Json = False
 ) -> int:
     """Check an app: errors of its definition, and warnings of what will cost a person's time.
@@ -59,8 +59,8 @@ def check(
     return codes.DONE
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def draw(
+@verbs.command("draw", rich_help_panel=_PANEL)
+def _draw(
     context: typer.Context, *, app: AppName, saga: SagaName, db: Db = None, as_json: Json = False
 ) -> int:
     """Draw a saga as Mermaid text: the way forward solid, the way back dotted.

@@ -35,14 +35,9 @@ def tell(name: str, message: str, remedy: str, *, as_json: bool) -> None:
     message = message if len(message) <= _TEXT_MOST else message[:_TEXT_MOST] + "..."
     if as_json:
         clean = {"error": name, "message": message, "remedy": remedy}
-        text = json.dumps({key: _encodable(value) for key, value in clean.items()})
+        text = json.dumps({key: streams.encodable(value) for key, value in clean.items()})
         streams.write_error(f"{text}\n")
         return
     streams.write_error(f"error: {streams.visible(message)}\n")
     if remedy:
         streams.write_error(f"  {streams.visible(remedy)}\n")
-
-
-def _encodable(text: str) -> str:
-    """Bytes of argv that are not UTF-8 come as lone surrogates; no JSON reader takes those."""
-    return text.encode("utf-8", "backslashreplace").decode()

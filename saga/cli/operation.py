@@ -24,17 +24,17 @@ def _time(text: str, *, zero: bool = False) -> Any:
     return typer.Option(metavar="DURATION", parser=span if zero else duration, help=text)
 
 
-SagaOption = Annotated[str | None, typer.Option("--saga", metavar="NAME", help="All of a saga.")]
-EffectOption = Annotated[
+_SagaOption = Annotated[str | None, typer.Option("--saga", metavar="NAME", help="All of a saga.")]
+_EffectOption = Annotated[
     str | None, typer.Option("--effect", metavar="NAME", help="One effect, wherever it is used.")
 ]
-ProviderOption = Annotated[
+_ProviderOption = Annotated[
     str | None, typer.Option("--provider", metavar="NAME", help="All effects at a provider.")
 ]
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def orchestrator(
+@verbs.command("orchestrator", rich_help_panel=_PANEL)
+def _orchestrator(
     context: typer.Context,
     *,
     app: OptionalApp = None,
@@ -67,8 +67,8 @@ def orchestrator(
     return work(loaded, surface.db, lease=lease, grace=grace, poll=poll, until_idle=until_idle)
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def health(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
+@verbs.command("health", rich_help_panel=_PANEL)
+def _health(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
     """Say whether all can go on by itself: who is alive, what is late, damaged or stuck.
 
     Examples:
@@ -86,8 +86,8 @@ def health(context: typer.Context, *, db: Db = None, as_json: Json = False) -> i
     return codes.DONE if found.ok else codes.FOUND
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def verify(
+@verbs.command("verify", rich_help_panel=_PANEL)
+def _verify(
     context: typer.Context,
     *,
     run: Annotated[
@@ -115,14 +115,14 @@ def verify(
     return codes.DONE if found.ok else codes.FOUND
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def pause(
+@verbs.command("pause", rich_help_panel=_PANEL)
+def _pause(
     context: typer.Context,
     *,
     reason: Reason,
-    saga: SagaOption = None,
-    effect: EffectOption = None,
-    provider: ProviderOption = None,
+    saga: _SagaOption = None,
+    effect: _EffectOption = None,
+    provider: _ProviderOption = None,
     by: By = None,
     db: Db = None,
     as_json: Json = False,
@@ -140,13 +140,13 @@ def pause(
     return codes.DONE
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def resume(
+@verbs.command("resume", rich_help_panel=_PANEL)
+def _resume(
     context: typer.Context,
     *,
-    saga: SagaOption = None,
-    effect: EffectOption = None,
-    provider: ProviderOption = None,
+    saga: _SagaOption = None,
+    effect: _EffectOption = None,
+    provider: _ProviderOption = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why.", show_default=False)] = "",
     by: By = None,
     db: Db = None,
@@ -165,7 +165,7 @@ def resume(
 
 
 @db_verbs.command("check")
-def check_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
+def _check_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
     """Compare the schema of the database with what this version of saga needs.
 
     Examples:
@@ -189,7 +189,7 @@ def check_schema(context: typer.Context, *, db: Db = None, as_json: Json = False
 
 
 @db_verbs.command("upgrade")
-def upgrade_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
+def _upgrade_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
     """Bring the schema of the database to what this version of saga needs.
 
     Stop the orchestrators and make a copy of the file first. A killed

@@ -48,9 +48,8 @@ def _why(paper: Paper, why: Why, command: Command) -> None:
     )
     for hold in why.holds:
         _hold(paper, hold, command)
-    last = why.evidence[-1:] if why.evidence != why.holds[0].evidence else ()
     paper.blank()
-    paper.facts([("last", text) for text in last])
+    paper.facts([("also", text) for text in why.evidence[len(why.holds[0].evidence) :]])
     if why.notice and all(hold.rule != "no_orchestrator" for hold in why.holds):
         notice(paper, why.notice, command)
 

@@ -20,8 +20,8 @@ __all__ = ["verbs"]
 verbs = typer.Typer()
 _PANEL = "Runs"
 
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until it has ended or needs a person.")]
-Timeout = Annotated[
+_Wait = Annotated[bool, typer.Option("--wait", help="Wait until it has ended or needs a person.")]
+_Timeout = Annotated[
     float | None,
     typer.Option(
         "--timeout",
@@ -31,13 +31,13 @@ Timeout = Annotated[
         show_default=False,
     ),
 ]
-Input = Annotated[
+_Input = Annotated[
     str, typer.Argument(metavar="INPUT|@FILE|-", help="The input: JSON, a file of it, or stdin.")
 ]
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def start(
+@verbs.command("start", rich_help_panel=_PANEL)
+def _start(
     context: typer.Context,
     *,
     app: AppName,
@@ -45,9 +45,9 @@ def start(
     run_id: Annotated[
         str, typer.Argument(metavar="RUN_ID", help="An id of your choice, once for each purpose.")
     ],
-    input_: Input,
-    wait_: Wait = False,
-    timeout: Timeout = None,
+    input_: _Input,
+    wait_: _Wait = False,
+    timeout: _Timeout = None,
     db: Db = None,
     as_json: Json = False,
 ) -> int:
@@ -81,7 +81,7 @@ def start(
 
 
 @verbs.command("runs", rich_help_panel=_PANEL)
-def list_(
+def _list(
     context: typer.Context,
     *,
     phase: Annotated[
@@ -111,8 +111,8 @@ def list_(
     return codes.DONE
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def show(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = False) -> int:
+@verbs.command("show", rich_help_panel=_PANEL)
+def _show(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = False) -> int:
     """Show a run: its steps, their undos, keys, receipts and errors.
 
     Examples:
@@ -125,8 +125,8 @@ def show(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = F
     return codes.DONE
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def why(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = False) -> int:
+@verbs.command("why", rich_help_panel=_PANEL)
+def _why(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = False) -> int:
     """Say why a run stands where it stands, and what would free it.
 
     The rule, its evidence, the next wake-up; also whether a live
@@ -142,12 +142,12 @@ def why(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = Fa
     return codes.DONE
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def wait(
+@verbs.command("wait", rich_help_panel=_PANEL)
+def _wait(
     context: typer.Context,
     *,
     run: RunId,
-    timeout: Timeout = None,
+    timeout: _Timeout = None,
     db: Db = None,
     as_json: Json = False,
 ) -> int:
@@ -164,8 +164,8 @@ def wait(
     return _waited(Surface.of(context, db, as_json), run, timeout)
 
 
-@verbs.command(rich_help_panel=_PANEL)
-def cancel(
+@verbs.command("cancel", rich_help_panel=_PANEL)
+def _cancel(
     context: typer.Context,
     *,
     run: RunId,

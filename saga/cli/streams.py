@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-__all__ = ["CannotWrite", "finish", "prepare", "visible", "write_error", "write_out"]
+__all__ = ["CannotWrite", "encodable", "finish", "prepare", "visible", "write_error", "write_out"]
 
 
 class CannotWrite(Exception):
@@ -81,6 +81,13 @@ def visible(text: str, keep: str = "") -> str:
         else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates made visible: bytes that are not UTF-8, of argv or of damaged
+    rows, come as those, and no JSON reader takes them.
+    """
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _silence(stream: TextIO) -> None:

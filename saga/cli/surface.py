@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -34,10 +33,18 @@ _SOON, _LATER = 10.0, 60.0  # between two lines of progress where lines stay
 class Surface:
     """What a command has in hand. `app` is the APP that was given, for commands to paste."""
 
-    def __init__(self, db: str | None, *, as_json: bool, app: str | None = None) -> None:
+    def __init__(
+        self,
+        db: str | None,
+        at_end: Callable[[Callable[[], None]], object],
+        *,
+        as_json: bool,
+        app: str | None = None,
+    ) -> None:
         if db == "":
             raise BadInput("the database URL is empty", remedy="write --db sqlite:///saga.db")
         self.db = db
+        self._at_end = at_end
         self.as_json = as_json
         self.app = app or os.environ.get("SAGA_APP")
 
@@ -53,15 +60,18 @@ class Surface:
         before = context.find_root().obj or {}
         return cls(
             before.get("db") if db is None else db,
+            context.call_on_close,
             as_json=as_json or before.get("json", False),
             app=app,
         )
 
     def client(self) -> Client:
-        """A client of the database."""
+        """A client of the database, closed when the command ends: the last one tidies up."""
         from saga.client import Client  # noqa: PLC0415  half a second
 
-        return Client(self.db)
+        client = Client(self.db)
+        self._at_end(client.close)
+        return client
 
     def app_name(self, given: str | None) -> str:
         """The APP that was given, else `SAGA_APP`. Raises `BadInput`."""
@@ -121,7 +131,7 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, datetime):
         return value.isoformat()
-    return str(value) if isinstance(value, Path) else value
+    return streams.encodable(value) if isinstance(value, str) else value
 
 
 def _tell(words: Sequence[str], done: threading.Event) -> None:

@@ -48,20 +48,21 @@ class BadJson(ValueError):
         return BadJson(self.reason, f"{step}{dot}{self.path}")
 
 
-def canonical(value: object) -> str:
+def canonical(value: object, *, depth_max: int = DEPTH_MAX) -> str:
     """The canonical JSON text of a plain value: RFC 8785, integers in full.
 
     Equal values have equal texts, in every process and every version. Raises `BadJson` for what is
-    not plain JSON: other types, non-finite numbers, lone surrogates, nesting deeper than 64.
+    not plain JSON: other types, non-finite numbers, lone surrogates, nesting deeper than 64
+    (`depth_max`, for what wraps plain values).
     """
-    if not _is_simple(value, DEPTH_MAX) and _survey(value, DEPTH_MAX, refuse_nul=False):
+    if not _is_simple(value, depth_max) and _survey(value, depth_max, refuse_nul=False):
         return _write(value)
     return _ENCODER.encode(value)
 
 
-def digest(value: object) -> str:
+def digest(value: object, *, depth_max: int = DEPTH_MAX) -> str:
     """`sha256:` and the 64 hex digits of the SHA-256 of the canonical text."""
-    return "sha256:" + hashlib.sha256(canonical(value).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(value, depth_max=depth_max).encode()).hexdigest()
 
 
 def ensure_plain(value: object) -> None:

@@ -17,7 +17,7 @@ from saga.journal.history import load
 from saga.journal.records import NewerFormat
 from saga.views import Run, damaged_view, run_view
 
-__all__ = ["duration", "list_runs", "noticed", "shown", "unknown_run", "until_rest"]
+__all__ = ["duration", "known_id", "list_runs", "noticed", "shown", "unknown_run", "until_rest"]
 
 _PHASES = ("running", "compensating", "ended")
 _MOST = 10_000
@@ -58,6 +58,14 @@ def noticed(run: Run, live: Sequence[OrchestratorView]) -> Run:
         return run
     nobody = nobody_runs(run.saga, run.version)
     return replace(run, notice=f"{run.notice}. {nobody}" if run.notice else nobody)
+
+
+def known_id(run_id: str) -> str:
+    """An id that could be one: anything else names no run, and no database is asked for it."""
+    try:
+        return check_id("run id", run_id, RUN_ID_MAX)
+    except BadInput:
+        raise unknown_run(run_id) from None
 
 
 def unknown_run(run_id: object) -> UnknownRun:

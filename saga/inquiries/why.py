@@ -23,7 +23,8 @@ __all__ = ["Why", "why"]
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What a run waits for. `rule`, `text`, `evidence`, `freed_by` are those of the first hold.
+    """What a run waits for. `rule`, `text`, `evidence`, `freed_by` are those of the first hold;
+    to the evidence belongs what is true of the whole run, and its last record.
 
     `holds`: everything that it waits for, what needs somebody first. `next_wake_up`: when an
     orchestrator looks at it next (`None`: only somebody's doing moves it). `orchestrators`: the
@@ -77,8 +78,7 @@ def why(connection: Any, source: Source, run_id: str) -> Why:
         holds=holds,
         live=live,
         pauses=[pause for pause in pauses if pause.ended_by in held_by],
-        last=f"record {history.version} of {clock_time(history.records[-1].at)}: "
-        + "+".join(history.records[-1].commands),
+        facts=_facts(history),
     )
 
 
@@ -87,7 +87,7 @@ def _why(
     holds: Sequence[Hold],
     live: Sequence[OrchestratorView],
     pauses: Sequence[PauseView] = (),
-    last: str = "",
+    facts: Sequence[str] = (),
     *,
     damaged: bool = False,
 ) -> Why:
@@ -101,7 +101,7 @@ def _why(
         cause=head["cause"],
         rule=first.rule,
         text=first.text,
-        evidence=(*first.evidence, last) if last else first.evidence,
+        evidence=(*first.evidence, *facts),
         next_wake_up=None if damaged else moment(head["due_at"]),
         freed_by=first.freed_by,
         holds=tuple(holds),
@@ -130,6 +130,19 @@ def _unreadable(connection: Any, source: Source, head: Any, damage: Exception) -
         + (f"saga case {cases[0]}" if cases else "an orchestrator opens it"),
     )
     return _why(head, [hold], live, damaged=True)
+
+
+def _facts(history: History) -> list[str]:
+    """What is true of the whole run, whatever it waits for."""
+    state, last = history.state, history.records[-1]
+    facts: list[str] = []
+    if state.phase == "running" and state.cancel is not None:
+        facts.append("a cancel is recorded; a step that cannot be taken back is settled first")
+    if state.phase == "running" and state.deadline_at is not None:
+        passed = "passed at" if state.deadline_passed else "is"
+        facts.append(f"its deadline {passed} {clock_time(state.deadline_at)}")
+    facts.append(f"record {last.seq} of {clock_time(last.at)}: {'+'.join(last.commands)}")
+    return facts
 
 
 def _ended(history: History) -> Hold:

@@ -23,6 +23,7 @@ from saga.ids import Ids
 from saga.journal import sqlite
 from saga.journal.identity import Identity, enrol, identify
 from saga.journal.making import ensure_current, fill, found_schema
+from saga.journal.presence import Presence
 from saga.journal.sealing import Keyring
 from saga.journal.statements import Statements
 
@@ -73,16 +74,20 @@ class Database:
         )
         self.statements = Statements(self._engine.dialect)
         self._owner_pid = os.getpid()
+        self._presence: Presence | None = None
         try:
             if not self._made():
                 self._make(ids or Ids(), create=create)
             self.instance = self._identified()
+            self._presence = Presence(self.path)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Give back all connections; after a fork they are the parent's, and left to it."""
+        if self._presence is not None:
+            self._presence.end()
         self._engine.dispose(close=os.getpid() == self._owner_pid)
 
     def now(self) -> float:
@@ -123,6 +128,8 @@ class Database:
 
     def rollback(self, connection: sa.Connection) -> None:
         """Undo the transaction, if SQLite has not done so itself."""
+        if connection.invalidated:
+            return  # interrupted in a statement: SQLAlchemy has closed it, which rolls back
         if driver(connection).in_transaction:
             driver(connection).execute("ROLLBACK")
 

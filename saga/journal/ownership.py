@@ -17,7 +17,6 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from saga.journal.sqlite import is_text
 from saga.journal.tables import orchestrators, runs
 
 __all__ = [
@@ -34,6 +33,10 @@ __all__ = [
     "register",
     "release_all",
 ]
+
+
+# An altered id may be bytes that no statement can name. Such a head waits for `verify`, alone.
+_NAMED = runs.c.run_id.bool_op("NOT GLOB")("*[^A-Za-z0-9._:-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +175,19 @@ def claim(
     now: float,
     limit: int,
     held: Collection[str],
+    skip: Collection[str] = (),
 ) -> list[Claimed]:
     """Take runs that are due, left over by the dead, or ours and forgotten; oldest due first.
 
-    `digests`: the definitions that we can run; `held`: runs that we have in memory.
+    `digests`: the definitions that we can run; `held`: runs that we have in memory; `skip`: runs
+    that we cannot run all the same.
     """
     if limit <= 0:
         return []
-    dead = sa.select(orchestrators.c.id).where(orchestrators.c.state == "dead")
-    capable = sa.and_(runs.c.definition.in_(digests), runs.c.quarantined_at.is_(None))
+    alive = sa.select(orchestrators.c.id).where(orchestrators.c.state != "dead")
+    owners = sa.select(runs.c.owner).where(runs.c.owner.is_not(None)).distinct()
+    gone = owners.except_(alive)  # the dead, and names that nobody has: no record vouches for them
+    capable = _capable(digests, skip)
     free = (
         sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at)
         .where(capable, runs.c.owner.is_(None), runs.c.due_at <= now)
@@ -189,19 +196,26 @@ def claim(
     )
     left = (
         sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at)
-        .where(capable, runs.c.owner.in_(dead), runs.c.phase != "ended")
+        .where(capable, runs.c.owner.in_(gone), runs.c.phase != "ended")
         .limit(limit)
     )
     mine = sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at).where(
         capable, runs.c.owner == own, runs.c.due_at <= now
     )
     forgotten = [row for row in connection.execute(mine) if row.run_id not in held]
-    found = [*forgotten, *connection.execute(left), *connection.execute(free)][:limit]
-    rows = [row for row in found if is_text(row.run_id)]
+    rows = [*forgotten, *connection.execute(left), *connection.execute(free)][:limit]
     if not rows:
         return []
     fences = _take(connection, own, [row.run_id for row in rows])
     return [Claimed(row.run_id, fences.get(row.run_id, 0), row.owner is not None) for row in rows]
+
+
+def _capable(digests: Collection[str], skip: Collection[str]) -> sa.ColumnElement[bool]:
+    """Which heads may be claimed by one who has these definitions."""
+    left_out = [runs.c.run_id.not_in(skip)] if skip else []
+    return sa.and_(
+        runs.c.definition.in_(digests), runs.c.quarantined_at.is_(None), _NAMED, *left_out
+    )
 
 
 def _take(connection: sa.Connection, own: str, names: Sequence[str]) -> dict[str, int]:
@@ -232,14 +246,13 @@ def moved_on(connection: sa.Connection, own: str, now: float) -> dict[str, int]:
     return {row.run_id: row.version for row in rows}
 
 
-def next_due(connection: sa.Connection, digests: Collection[str]) -> float | None:
+def next_due(
+    connection: sa.Connection, digests: Collection[str], skip: Collection[str] = ()
+) -> float | None:
     """The earliest due time of an unowned run that we can run."""
     value: float | None = connection.execute(
         sa.select(sa.func.min(runs.c.due_at)).where(
-            runs.c.owner.is_(None),
-            runs.c.due_at.is_not(None),
-            runs.c.definition.in_(digests),
-            runs.c.quarantined_at.is_(None),
+            runs.c.owner.is_(None), runs.c.due_at.is_not(None), _capable(digests, skip)
         )
     ).scalar()
     return value

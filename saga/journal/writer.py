@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
-from saga.errors import Conflict
+from saga.errors import Conflict, DatabaseError
 from saga.journal.append import Append, write_appends
 from saga.journal.database import Database, driver
 from saga.journal.sqlite import library
@@ -123,6 +123,8 @@ class Writer:
                 write_appends(driver(connection).cursor(), self._database.statements, appends)
         except Conflict as error:
             return Failure(error, conflict=True)
+        except DatabaseError as error:  # somebody has held the turn for too long
+            return Failure(error, conflict=False)
         except (library.Error, sa.exc.SQLAlchemyError, OSError) as error:
             _end_if_disk_fails(error)
             if self._written(connection, appends):

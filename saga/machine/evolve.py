@@ -242,7 +242,7 @@ def _absent(state: RunState, action: Action, event: Absent) -> None:
 def _renewed(action: Action, event: Renewed, at: float) -> None:
     action.not_sent = action.resends = action.probes = 0
     action.wish, action.due, action.probe_due = event.again, at, at
-    action.conflict, action.deadline_at = False, event.deadline_at
+    action.refusals, action.conflict, action.deadline_at = 0, False, event.deadline_at
 
 
 def _undone(state: RunState, action: Action, event: Undone) -> None:

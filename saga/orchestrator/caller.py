@@ -105,15 +105,13 @@ class Caller:
         if remaining <= 0 or self._clock.now() >= outgoing.send_by:
             self._reply(held, outgoing, _not_made("its record was durable only after its deadline"))
             return
-        try:
-            call = side.call(
-                held.state, action, outgoing.attempt, outgoing.send_by, self._resources
-            )
-        except BaseException as error:  # noqa: BLE001  a model's validators are user code
-            told = describe(error)
+        built = self._built(held, action, outgoing.attempt, outgoing.send_by)
+        if built.error is not None:
+            told = describe(built.error)
             why = f"its call could not be built: {told['type']}: {told['text']}"
             self._reply(held, outgoing, _not_made(why))
             return
+        call = built.value
 
         def overdue() -> None:
             self._reply(held, outgoing, timed_out(side.contract.timeout), running=True)
@@ -133,6 +131,14 @@ class Caller:
                 self._clock.now(),
             )
             self._reply(held, outgoing, result)
+
+    def _built(self, held: Held, action: Action, attempt: int, send_by: float) -> Ended:
+        """The call as a value; a model's validators are user code, so this may end in anything."""
+        side = held.saga.steps[action.step].side(action.direction)
+        try:
+            return Ended(value=side.call(held.state, action, attempt, send_by, self._resources))
+        except BaseException as error:  # noqa: BLE001  as said
+            return Ended(error=error)
 
     def _reply(
         self, held: Held, outgoing: Outgoing, result: Result, *, running: bool = False
@@ -163,13 +169,12 @@ class Caller:
             held.probes.discard(key)
             return
         timeout = side.contract.timeout
-        call: Any = None
+        ended = built = self._built(held, action, action.attempts, started + timeout)
+        call = built.value
         try:
-            call = side.call(
-                held.state, action, action.attempts, started + timeout, self._resources
-            )
-            ended = await self._run(probe, call, side.probe_threaded, timeout, lambda: None)
-        except BaseException as error:  # noqa: BLE001  as above
+            if built.error is None:
+                ended = await self._run(probe, call, side.probe_threaded, timeout, lambda: None)
+        except Exception as error:  # noqa: BLE001  nobody waits for an answer in vain
             ended = Ended(error=error)
         if isinstance(ended.error, _CutOff) or not ended.begun:
             ended.error = TimeoutError(f"no answer within {timeout:g} s")
@@ -191,7 +196,7 @@ class Caller:
         self,
         function: Function,
         call: Any,
-        threaded: bool,
+        threaded: bool,  # noqa: FBT001
         seconds: float,
         overdue: Callable[[], None],
     ) -> Ended:

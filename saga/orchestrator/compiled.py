@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from saga.definition.calls import Call, Undo
-from saga.definition.canonical import digest
+from saga.definition.canonical import DEPTH_MAX, digest
 from saga.definition.contracts import Compensation
 from saga.definition.keys import target_hash
 from saga.definition.saga import Saga
@@ -216,4 +216,4 @@ def _frozen(args: Json, target: str, intent: Json) -> Frozen:
     if size > PAYLOAD_LIMIT:
         text = f"arguments of {size} bytes; the limit is {PAYLOAD_LIMIT}"
         raise Unfreezable({"type": "too_large", "text": text, "leaves": []})
-    return Frozen(args, target, digest(intent), size)
+    return Frozen(args, target, digest(intent, depth_max=DEPTH_MAX + 1), size)

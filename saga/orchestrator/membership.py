@@ -82,12 +82,17 @@ class Membership:
         else:
             self._lost()
 
-    def bury(self, connection: Any) -> list[str]:
-        """Declare dead whoever has not beaten for its lease, or is surely gone; their ids."""
+    def bury(self, connection: Any) -> bool:
+        """Declare dead whoever has not beaten for its lease, or is surely gone.
+
+        False if somebody has declared us dead: then nothing may be claimed, our own runs included.
+        """
         now = self._clock.monotonic()
-        buried: list[str] = []
-        seen: dict[str, tuple[int, float]] = {}
-        for peer in ownership.peers(connection, self.id):
+        alive, seen = False, dict[str, tuple[int, float]]()
+        for peer in ownership.peers(connection, ""):
+            if peer.id == self.id:
+                alive = True
+                continue
             last, since = self._seen.get(peer.id, (peer.beat, now))
             if last != peer.beat:
                 since = now
@@ -96,11 +101,10 @@ class Membership:
                 seen[peer.id] = (peer.beat, since)
             elif ownership.declare_dead(connection, peer):
                 ownership.LifeLock.forget(self._database.path, peer.id)
-                buried.append(peer.id)
                 why = "has not beaten for its lease" if silent else "has ended"
                 _log.warning("orchestrator %s (pid %d) %s; taking over", peer.id, peer.pid, why)
         self._seen = seen
-        return buried
+        return alive
 
     def leave(self, connection: Any) -> None:
         """Say that nothing new is started here any more."""

@@ -185,7 +185,8 @@ class Orchestrator:
                     continue
                 if looked and done():
                     return
-                await shift.wait(self._poll, stopped)
+                # With a database that cannot be looked at, being idle is no reason to look again.
+                await shift.wait(self._poll, stopped.done, *([done] if looked else []))
         finally:
             stopped.cancel()
 

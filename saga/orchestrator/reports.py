@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable
 
+from saga.errors import SagaError
+from saga.journal.database import Database
+from saga.journal.definitions import Specs
+from saga.journal.transact import ask
 from saga.machine.commands import Command, ProbeAnswer, Reply, Report
 from saga.orchestrator.held import Held
 
-__all__ = ["as_report"]
+__all__ = ["as_report", "bring"]
+
+_log = logging.getLogger("saga")
 
 
 def as_report(run: Held, command: Command) -> Callable[[float], Report] | None:
@@ -28,3 +36,16 @@ def as_report(run: Held, command: Command) -> Callable[[float], Report] | None:
         receipt=receipt,
         error=error,
     )
+
+
+async def bring(
+    database: Database, specs: Specs, run_id: str, report: Callable[[float], Report]
+) -> None:
+    """Append a report to a run, like any client would. Raises nothing."""
+    try:
+        answered = await asyncio.to_thread(ask, database, specs, run_id, report)
+    except SagaError as error:
+        _log.warning("run %s: what we know of it could not be reported: %s", run_id, error)
+    else:
+        if answered.rejected is not None:
+            _log.debug("run %s: %s", run_id, answered.rejected.text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from math import inf
 
 from saga.clock import Clock
 from saga.journal.append import Append, Hold, build_append
@@ -50,6 +51,7 @@ class Runner:
         self.runs: dict[str, Held] = {}
         self.paused: frozenset[tuple[str, str]] = frozenset()  # (kind, name)
         self.stopping = False
+        self.released = inf  # the earliest due time of runs given back since it was set so
         self.caller: Caller
         self._owner = owner
         self._keys = keys
@@ -104,9 +106,8 @@ class Runner:
             timer.cancel()
         self._timers.clear()
         self._touched.clear()
-        runs = list(self.runs.values())
-        self.runs.clear()
-        for run in runs:
+        while self.runs:
+            _, run = self.runs.popitem()
             for letter in [*run.letters, *run.mailbox]:
                 self._orphan(run, letter)
 
@@ -130,8 +131,7 @@ class Runner:
         run.mailbox = [*letters, *run.mailbox]
         run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
         if run.refusals:
-            wait = min(2.0**run.refusals, _LONGEST_BACKOFF)
-            run.again_at = self._clock.now() + wait
+            run.again_at = self._clock.now() + min(2.0 ** min(run.refusals, 9), _LONGEST_BACKOFF)
             self._set_timer(run, run.again_at)
         else:
             self.touch(run)
@@ -245,6 +245,7 @@ class Runner:
         for line in run.news:
             _log.warning("run %s: %s", run.run_id, line)
         if run.leaving:
+            self.released = min(self.released, inf if append.due is None else append.due)
             self._forget(run)
             for letter in run.mailbox:
                 self._orphan(run, letter)
@@ -252,7 +253,8 @@ class Runner:
         for outgoing in run.outgoing:
             self.caller.send(run, outgoing)
         run.outgoing = []
-        if run.mailbox or run.more:
+        passed = append.due is not None and append.due <= self._clock.now()
+        if run.mailbox or run.more or passed:  # the commit may have outlasted a short wait
             self.touch(run)
         else:
             run.one_by_one = False

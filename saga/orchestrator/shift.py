@@ -10,30 +10,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from math import inf
+from typing import Any
 
 from saga.clock import Clock
 from saga.definition.saga import App
-from saga.errors import SagaError, Tampered, UnknownRun
-from saga.journal.database import Database, explained
+from saga.errors import SagaError
+from saga.journal.database import Database
 from saga.journal.definitions import Specs, store_definition
 from saga.journal.hints import Hints, data_version
-from saga.journal.history import History
-from saga.journal.quarantine import set_aside
-from saga.journal.records import NewerFormat
-from saga.journal.takeup import reread
-from saga.journal.transact import ask
 from saga.journal.writer import Outcome, Writer
-from saga.machine.commands import Report
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
+from saga.orchestrator.errands import Errands
 from saga.orchestrator.held import Held
 from saga.orchestrator.letters import Letter
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.refusals import refused_records
-from saga.orchestrator.reports import as_report
+from saga.orchestrator.reports import as_report, bring
 from saga.orchestrator.runner import Runner
-from saga.orchestrator.survey import look
+from saga.orchestrator.survey import look, look_again
 from saga.orchestrator.threads import Threads
 
 __all__ = ["Shift"]
@@ -42,7 +38,6 @@ _CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat
 _REST_SECONDS = 0.05  # the longest rest between two looks that hints ask for
 _SETTLE_SECONDS = 2.0
 _log = logging.getLogger("saga")
-T = TypeVar("T")
 
 
 class Shift:
@@ -75,7 +70,8 @@ class Shift:
         self._runs_at_once = runs_at_once
         self._loop = asyncio.get_running_loop()
         self._membership = Membership(database, id_, lease, clock, self._lost)
-        self._writer = self._writer_type(database, self._written)
+        self._errands = Errands(database)
+        self._writer = self._errands.writer = self._writer_type(database, self._written)
         self._hints = Hints(database)
         self._runner = Runner(
             id_,
@@ -113,7 +109,8 @@ class Shift:
                 connection, [(saga.name, saga.version) for saga in self._app.sagas]
             )
 
-        await self._do(register)
+        self._data_version = await self._errands.run(data_version)
+        await self._errands.write(register)
         self._membership.renewed()
 
     async def end(self, grace: float) -> None:
@@ -122,14 +119,14 @@ class Shift:
         try:
             if not self.over:
                 runner.stopping = True
-                await self._do(self._membership.leave)
+                await self._errands.write(self._membership.leave)
                 await self._drain(grace)
                 caller.cancel_all()
                 await caller.settled(1.0)
                 await self._settle(_SETTLE_SECONDS)
             runner.drop_all()
             if not self.over:
-                await self._do(self._membership.release_all)
+                await self._errands.write(self._membership.release_all)
         except SagaError as error:
             self.complain(error)
         finally:
@@ -163,7 +160,7 @@ class Shift:
     async def _settle(self, within: float) -> None:
         """Let what has been delivered be decided and written."""
         until = self._clock.monotonic() + within
-        while not self._runner.quiet and self._clock.monotonic() < until:
+        while not self._runner.quiet and self._clock.monotonic() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
     # ---- looking at the database
@@ -171,7 +168,8 @@ class Shift:
     async def survey(self) -> None:
         """Beat if it is time, bury the dead, claim, and take note of what others did."""
         beating, began = self._membership.beat_is_due, self._clock.monotonic()
-        survey = await self._do(
+        room, self._runner.released = self._room(), inf
+        survey = await self._errands.write(
             lambda connection: look(
                 connection,
                 self._database,
@@ -180,7 +178,7 @@ class Shift:
                 beat=beating,
                 stuck=self._runner.caller.stuck,
                 refused=refused_records(self._runner.runs.values()),
-                room=self._room(),
+                room=room,
                 held=self._runner.runs,
                 skip=self._skip,
             )
@@ -202,7 +200,9 @@ class Shift:
         if survey.paused != self._runner.paused:
             self._runner.paused = survey.paused
             self._runner.touch_all()
-        self._more, self._next_due = survey.takeup.full, survey.next_due
+        # A look without room says nothing about what waits.
+        self._more = survey.takeup.full or (self._more and room == 0)
+        self._next_due = survey.next_due
         # However much others write, looking takes a fifth of our time at the most.
         ended = self._clock.monotonic()
         self._rested_at = ended + min(4 * (ended - began), _REST_SECONDS)
@@ -211,14 +211,16 @@ class Shift:
         left = self._runs_at_once - len(self._runner.runs)
         return 0 if self._runner.stopping else min(left, _CLAIM_LIMIT)
 
-    async def wait(self, poll: float, stopped: asyncio.Task[Any]) -> None:
-        """Until the poll or a due time, room for runs that wait, or a hint of a write."""
+    async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
+        """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
         until = self._clock.monotonic() + min(poll, self._membership.lease / 4)
-        if self._next_due is not None and (wait := self._next_due - self._clock.now()) > 0:
-            until = min(until, self._clock.monotonic() + wait)
+        if (due := self._due()) > (now := self._clock.now()):
+            until = min(until, self._clock.monotonic() + due - now)
         low = self._runs_at_once * 3 // 4
-        while not stopped.done() and not self.over and self._clock.monotonic() < until:
-            if self._more and len(self._runner.runs) <= low:
+        while not self.over and self._clock.monotonic() < until:
+            if any(end() for end in ends) or (self._more and len(self._runner.runs) <= low):
+                return
+            if due != self._due() and self._due() <= self._clock.now():
                 return
             left = until - self._clock.monotonic()
             await asyncio.sleep(min(self._hint_seconds, left))
@@ -227,9 +229,13 @@ class Shift:
             if self._hints.changing() and await self._others_wrote():
                 return
 
+    def _due(self) -> float:
+        """The earliest due time of a run that nobody has, as far as we know."""
+        return min(self._runner.released, inf if self._next_due is None else self._next_due)
+
     async def _others_wrote(self) -> bool:
         """Whether a commit was not ours. The files alone do not say whose it was."""
-        version = await self._on_writer(data_version)
+        version = await self._errands.run(data_version)
         changed, self._data_version = version != self._data_version, version
         return changed
 
@@ -240,7 +246,7 @@ class Shift:
             not self._runner.caller.busy
             and not self._background
             and not self._more
-            and (self._next_due is None or self._next_due > horizon)
+            and self._due() > horizon
             and self._runner.rests(horizon)
         )
 
@@ -255,36 +261,7 @@ class Shift:
     # ---- between the loop and the writer's thread
 
     def _written(self, outcome: Outcome) -> None:
-        self._call_soon(self._runner.committed, outcome)
-
-    def _call_soon(self, function: Callable[..., object], *args: object) -> None:
-        try:
-            self._loop.call_soon_threadsafe(function, *args)
-        except RuntimeError:
-            _log.debug("the loop is closed; nobody is told")
-
-    async def _do(self, work: Callable[[Any], T]) -> T:
-        """Run `work` in a write transaction on the writer's thread. Raises `SagaError`."""
-
-        def transaction(connection: Any) -> T:
-            with self._database.turn(connection):
-                return work(connection)
-
-        return await self._on_writer(transaction)
-
-    async def _on_writer(self, work: Callable[[Any], T]) -> T:
-        answer: asyncio.Future[T] = self._loop.create_future()
-
-        def job(connection: Any) -> None:
-            try:
-                value = work(connection)
-            except Exception as error:  # noqa: BLE001  it is the caller's to handle
-                self._call_soon(_fail, answer, explained(self._database.path, error))
-            else:
-                self._call_soon(_fulfil, answer, value)
-
-        self._writer.run(job)
-        return await answer
+        self._errands.call_soon(self._runner.committed, outcome)
 
     def _spawn(self, work: Any) -> None:
         task = self._loop.create_task(work)
@@ -301,21 +278,12 @@ class Shift:
 
     async def _reread_now(self, run: Held) -> None:
         failed = run.writing
-
-        def work(connection: Any) -> History | None:
-            try:
-                return reread(
-                    connection, self._database.keys, self.id, self._specs, run.run_id, run.fence
-                )
-            except (Tampered, UnknownRun) as damage:
-                keys, now = self._database.keys, self._database.now()
-                set_aside(connection, keys, run.run_id, str(damage), now)
-            except NewerFormat:
-                self._skip.add(run.run_id)
-            return None
-
         try:
-            history = await self._do(work)
+            history = await self._errands.write(
+                lambda connection: look_again(
+                    connection, self._database, self.id, self._specs, run, self._skip
+                )
+            )
         except SagaError as error:
             self.complain(error)
             run.refusals += 1
@@ -327,24 +295,5 @@ class Shift:
         """Bring what we know about a run that is no longer ours; only proof counts."""
         report = as_report(run, letter.command(self._clock.now()))
         if report is not None:
-            self._spawn(self._report(run.run_id, report))
-
-    async def _report(self, run_id: str, report: Callable[[float], Report]) -> None:
-        specs = Specs(self._database.keys, self._specs)
-        try:
-            answered = await asyncio.to_thread(ask, self._database, specs, run_id, report)
-        except SagaError as error:
-            _log.warning("run %s: what we know of it could not be reported: %s", run_id, error)
-        else:
-            if answered.rejected is not None:
-                _log.debug("run %s: %s", run_id, answered.rejected.text)
-
-
-def _fail(answer: asyncio.Future[Any], error: Exception) -> None:
-    if not answer.done():
-        answer.set_exception(error)
-
-
-def _fulfil(answer: asyncio.Future[Any], value: object) -> None:
-    if not answer.done():
-        answer.set_result(value)
+            specs = Specs(self._database.keys, self._specs)
+            self._spawn(bring(self._database, specs, run.run_id, report))

@@ -7,13 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saga.definition.spec import SagaSpec
+from saga.errors import Tampered, UnknownRun
 from saga.journal.database import Database
+from saga.journal.history import History
 from saga.journal.ownership import moved_on, next_due
 from saga.journal.pauses import paused_names
-from saga.journal.takeup import Takeup, take_up
+from saga.journal.quarantine import set_aside
+from saga.journal.records import NewerFormat
+from saga.journal.takeup import Takeup, reread, take_up
+from saga.orchestrator.held import Held
 from saga.orchestrator.membership import Membership
 
-__all__ = ["Survey", "look"]
+__all__ = ["Survey", "look", "look_again"]
 
 
 @dataclass(slots=True)
@@ -42,10 +47,10 @@ def look(
 ) -> Survey:
     """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
     survey, now = Survey(), database.now()
-    if beat and not membership.beat(connection, stuck, refused):
+    beaten = not beat or membership.beat(connection, stuck, refused)
+    if not (beaten and membership.bury(connection)):
         survey.alive = False
         return survey
-    membership.bury(connection)
     survey.takeup = take_up(
         connection,
         database.keys,
@@ -58,5 +63,23 @@ def look(
     )
     survey.moved = moved_on(connection, membership.id, now)
     survey.paused = paused_names(connection)
-    survey.next_due = next_due(connection, specs)
+    survey.next_due = next_due(connection, specs, {*skip, *survey.takeup.not_ours})
     return survey
+
+
+def look_again(
+    connection: Any,
+    database: Database,
+    own: str,
+    specs: Mapping[str, SagaSpec],
+    run: Held,
+    skip: set[str],
+) -> History | None:
+    """A run that we hold, read again; `None` if it is no longer ours, or not ours to touch."""
+    try:
+        return reread(connection, database.keys, own, specs, run.run_id, run.fence)
+    except (Tampered, UnknownRun) as damage:
+        set_aside(connection, database.keys, run.run_id, str(damage), database.now())
+    except NewerFormat:
+        skip.add(run.run_id)
+    return None

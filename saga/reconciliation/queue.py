@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from saga.errors import Conflict, NotAllowed, SagaError, Tampered, UnknownCase
@@ -21,9 +22,22 @@ from saga.machine.verdicts import VERDICTS
 from saga.reconciliation.cases import Case, case_view, row_view
 from saga.reconciliation.words import echoed
 
-__all__ = ["list_cases", "read_case", "resolve_case"]
+__all__ = ["Decision", "list_cases", "read_case", "resolve_case"]
 
-_CASE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}/[A-Za-z0-9]{1,20}")
+_CASE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}/[A-Za-z0-9~]{1,20}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a person has decided: verdict, name, reason, what was shown when, and the proof."""
+
+    verdict: str
+    actor: str
+    reason: str
+    case_version: int
+    looked_at: float  # unix seconds
+    receipt: Any
+    evidence: str | None
 
 
 def list_cases(
@@ -49,69 +63,50 @@ def read_case(connection: Any, keys: Keyring, specs: Specs, now: float, case_id:
     return _view(connection, keys, rows[0], history, now)
 
 
-def resolve_case(
-    database: Database,
-    case_id: str,
-    verdict: str,
-    *,
-    actor: str,
-    reason: str,
-    case_version: int,
-    looked_at: float,
-    receipt: Any,
-    evidence: str | None,
-) -> Case:
+def resolve_case(database: Database, case_id: str, decision: Decision) -> Case:
     """Carry a verdict to the run of a case, and give the case as it stands after."""
     keys, specs = database.keys, Specs(database.keys)
-    if verdict not in VERDICTS:
+    if decision.verdict not in VERDICTS:
         raise NotAllowed(
             Rejection.NOT_POSSIBLE.value,
-            f"there is no verdict {verdict!a}",
+            f"there is no verdict {decision.verdict!a}",
             remedy=f"one of {', '.join(VERDICTS)}",
         )
 
     def read(connection: Any) -> Case:
         return read_case(connection, keys, specs, database.now(), case_id)
 
-    def close(connection: Any) -> None:
-        close_damaged(
-            connection,
-            keys,
-            specs,
-            case_id,
-            verdict,
-            version=case_version,
-            actor=actor,
-            reason=reason,
-            evidence=evidence,
-            now=database.now(),
-        )
-
     before = database.read(read)
     if before.kind == DAMAGED:
-        database.write(close)
+        database.write(lambda connection: _close(connection, database, specs, before, decision))
         return database.read(read)
-    if receipt is not None:
-        database.read(lambda connection: _ensure_own(connection, keys, specs, before, receipt))
-    answered = ask(
-        database,
-        specs,
-        before.run_id,
-        lambda at: Resolve(
-            at=at,
-            case=case_id,
-            verdict=verdict,
-            actor=actor,
-            reason=reason,
-            case_version=case_version,
-            looked_at=looked_at,
-            receipt=receipt,
-            evidence=evidence,
-        ),
-    )
+    if decision.receipt is not None:
+        database.read(lambda c: _ensure_own(c, keys, specs, before, decision.receipt))
+
+    def letter(at: float) -> Resolve:
+        return Resolve(at=at, case=case_id, **asdict(decision))
+
+    answered = ask(database, specs, before.run_id, letter)
     if answered.rejected is not None:
         raise _refusal(case_id, answered.rejected)
     return database.read(read)
+
+
+def _close(
+    connection: Any, database: Database, specs: Specs, case: Case, decision: Decision
+) -> None:
+    close_damaged(
+        connection,
+        database.keys,
+        specs,
+        case.id,
+        decision.verdict,
+        version=decision.case_version,
+        actor=decision.actor,
+        reason=decision.reason,
+        evidence=decision.evidence,
+        now=database.now(),
+    )
 
 
 def _ensure_own(connection: Any, keys: Keyring, specs: Specs, case: Case, receipt: Any) -> None:

@@ -1,0 +1,175 @@
+"""The laws that a journal shows by itself: one run, replayed event by event.
+
+The laws are looked up here by reading, not by asking the rules that made the record: what was
+decided is compared with the promise, so that a wrong rule is seen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import TypeAlias
+
+from saga.definition.spec import SagaSpec
+from saga.journal.records import Record
+from saga.machine.events import (
+    Absent,
+    CaseClosed,
+    CaseOpened,
+    Ended,
+    Event,
+    Intended,
+    Landed,
+    SecondEffect,
+    Sending,
+    WindingDown,
+)
+from saga.machine.evolve import evolve
+from saga.machine.follow import consequences
+from saga.machine.state import FORWARD, Action, RunState, new_state
+from saga.machine.verdicts import not_before
+from saga.machine.ways import absence_bound, contract_of
+from saga.testing.observer import unknown_after
+
+__all__ = ["Finding", "recorded_laws"]
+
+Finding: TypeAlias = tuple[int, str]
+"""The number of a law and what was found."""
+
+_TEXT_LIMIT = 2048
+
+
+def recorded_laws(
+    spec: SagaSpec, records: tuple[Record, ...], tuned_at: float
+) -> Iterator[Finding]:
+    """What a run's journal breaks. `tuned_at`: since when the stored tuning holds."""
+    state = new_state(spec)
+    for record in records:
+        # Before that time it was decided by another tuning, which nobody keeps.
+        tuned = record.at >= tuned_at
+        for event in record.events:
+            yield from _event(spec, state, event, record, tuned=tuned)
+            evolve(state, event, record.at)
+        if tuned and (more := consequences(spec, state, record.at)):
+            names = ", ".join(one.kind for one in more)
+            yield 13, f"record {record.seq} lacks what follows from it: {names}"
+
+
+def _event(
+    spec: SagaSpec, state: RunState, event: Event, record: Record, *, tuned: bool
+) -> Iterator[Finding]:
+    if state.phase == "ended" and not isinstance(event, SecondEffect | CaseOpened | CaseClosed):
+        yield 7, f"record {record.seq} changes an ended run: {event.kind}"
+    match event:
+        case Intended():
+            yield from _intended(state, event)
+        case Sending():
+            yield from _sending(spec, state, event, record)
+        case Landed():
+            if event.receipt is None and state.actions[event.key].direction == FORWARD:
+                yield 12, f"{event.key} counts as landed without a receipt"
+        case Absent(source="probe") if tuned:
+            yield from _absent(spec, state.actions[event.key], event)
+        case WindingDown():
+            yield from _turn(state, event)
+        case Ended():
+            yield from _end(spec, state, event)
+        case CaseOpened():
+            if state.actions[event.key].case is not None:
+                yield 10, f"a second open case of {event.key}: {event.case}"
+        case CaseClosed(verdict=str()):
+            yield from _verdict(spec, state, event, record, tuned=tuned)
+    error = getattr(event, "error", None)
+    if error is not None and len(str(error["type"])) + len(str(error["text"])) > _TEXT_LIMIT:
+        yield 15, f"record {record.seq} holds an error of {len(str(error['text']))} characters"
+
+
+def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
+    if event.key in state.actions:
+        yield 2, f"the key {event.key} is intended twice"
+    if event.of_key is None:
+        return
+    of = state.actions[event.of_key]
+    if event.generation == 1 and event.key != of.undo_key:
+        yield 1, f"the undo {event.key} has not the key that was written ahead, {of.undo_key}"
+    if of.state not in ("landed", "unknown"):
+        yield 8, f"the undo {event.key} of something that is {of.state}"
+    if not of.superseded:
+        for name, after in unknown_after(state, of.step):
+            yield 9, f"the undo {event.key} is intended while {name} is {after}"
+
+
+def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) -> Iterator[Finding]:
+    action = state.actions.get(event.key)
+    if action is None:
+        yield 1, f"{event.key} is sent without an intent"
+        return
+    if event.fence != record.fence:
+        yield 6, f"attempt {event.attempt} of {event.key} bears the fence of somebody else"
+    provider = contract_of(spec, action).provider
+    if event.attempt != action.attempts + 1:
+        yield 1, f"attempt {event.attempt} of {event.key} follows attempt {action.attempts}"
+    if action.state in ("landed", "accepted"):
+        yield 2, f"{event.key} is sent again, though it is {action.state}"
+    if action.open and not provider.honours_keys:
+        yield 2, f"{event.key} is sent again while unknown, where keys mean nothing"
+    if action.open and event.send_by >= action.first_at + (provider.key_life or inf):
+        yield 2, f"{event.key} is sent again after its key may be forgotten"
+    if state.phase != "running" and action.direction == FORWARD and not action.open:
+        yield 8, f"{event.key} goes forward in a run that is being undone"
+
+
+def _absent(spec: SagaSpec, action: Action, event: Absent) -> Iterator[Finding]:
+    bound = absence_bound(action, contract_of(spec, action).provider)
+    first = action.first_absent
+    if bound is None:
+        yield 12, f"{event.key} counts as absent, though nobody declared when absence is proof"
+    elif first is None or first < bound:
+        yield 12, f"{event.key} counts as absent without two readings that count"
+
+
+def _turn(state: RunState, event: WindingDown) -> Iterator[Finding]:
+    if state.phase != "running":
+        yield 7, "the run turns round twice"
+    if event.cause not in ("refused", "attempts") or event.step is None:
+        return
+    for action in state.forward:
+        if action is not None and state.steps[action.step].name == event.step:
+            if action.state in ("sending", "unknown"):
+                yield 12, f"the run turns round as if {action.key} had failed: it is unknown"
+
+
+def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
+    if event.outcome == "completed":
+        for step, action in zip(spec.steps, state.forward, strict=True):
+            if action is None or action.state != "landed":
+                yield 12, f"completed, though {step.name} has not landed"
+        return
+    for action in state.actions.values():
+        if action.superseded or action.direction != FORWARD:
+            continue
+        if action.state in ("sending", "unknown"):
+            yield 8, f"ended {event.outcome} while {action.key} is {action.state}"
+        if action.state == "landed" and not _is_taken_back(spec, state, action):
+            yield 8, f"ended {event.outcome} while {action.key} stands"
+
+
+def _is_taken_back(spec: SagaSpec, state: RunState, action: Action) -> bool:
+    undo = state.undo[action.step]
+    if undo is not None and undo.of_key == action.key and undo.state in ("landed", "accepted"):
+        return True
+    return spec.steps[action.step].undo == "nothing" or action.answered_for
+
+
+def _verdict(
+    spec: SagaSpec, state: RunState, event: CaseClosed, record: Record, *, tuned: bool
+) -> Iterator[Finding]:
+    case = state.cases[event.case]
+    if not event.actor or not event.reason or event.looked_at is None:
+        yield 11, f"the verdict on {event.case} lacks its person, reason or look"
+        return
+    if event.looked_at > record.at:
+        yield 11, f"the verdict on {event.case} was given before its person looked"
+    bound = not_before(spec, state, case, event.verdict or "") if tuned else None
+    if bound is not None and min(event.looked_at, record.at) < bound:
+        yield 11, f"the verdict {event.verdict} on {event.case} is from before it could be known"
