@@ -1,0 +1,206 @@
+"""What must hold after every transition, checked on the state alone and by looking at all of it.
+
+The machine keeps indices and flags so that it need not look; these functions do not trust them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from operator import attrgetter
+
+from saga.definition.spec import SagaSpec
+from saga.machine.commands import Command
+from saga.machine.decide import decide
+from saga.machine.events import CaseOpened, Event, Intended, Sending, WindingDown
+from saga.machine.evolve import evolve
+from saga.machine.follow import consequences
+from saga.machine.plan import AskNow, Plan, plan
+from saga.machine.state import FORWARD, UNDO, Action, Attempt, Case, RunState
+from saga.machine.ways import contract_of
+from tests.machine.orders import order_for
+from tests.machine.world import LawBroken
+
+__all__ = ["check", "fork"]
+
+_of_action = attrgetter(*(one.name for one in fields(Action)))
+_of_attempt = attrgetter(*(one.name for one in fields(Attempt)))
+_of_case = attrgetter(*(one.name for one in fields(Case)))
+_of_run = attrgetter(*(one.name for one in fields(RunState)))
+
+
+def fork(state: RunState) -> RunState:
+    """A copy that shares nothing that changes."""
+    twin = RunState(*_of_run(state))
+    twin.actions = {key: _fork_action(action) for key, action in state.actions.items()}
+    for name in ("forward", "undo"):
+        column: list[Action | None] = getattr(state, name)
+        setattr(twin, name, [None if one is None else twin.actions[one.key] for one in column])
+    twin.active = {key: twin.actions[key] for key in state.active}
+    twin.ready = list(state.ready)
+    twin.cases = {key: Case(*_of_case(case)) for key, case in state.cases.items()}
+    return twin
+
+
+def _fork_action(action: Action) -> Action:
+    twin = Action(*_of_action(action))
+    twin.open = {number: Attempt(*_of_attempt(one)) for number, one in action.open.items()}
+    twin.others = list(action.others)
+    return twin
+
+
+def check(
+    spec: SagaSpec, before: RunState, command: Command, events: Sequence[Event], after: RunState
+) -> Plan:
+    """Raise `LawBroken` unless `events` lead lawfully from `before` to `after`.
+
+    `before` is used up. Returns the plan for `after`.
+    """
+    at = command.at
+    end = before.outcome, before.cause, before.ended_at
+    was_over = before.phase == "ended"
+    for event in events:
+        if isinstance(event, Intended):
+            _intent(spec, before, event)
+        elif isinstance(event, Sending):
+            _sending(spec, before, event, at)
+        elif isinstance(event, WindingDown):
+            _turn(spec, before, event)
+        elif isinstance(event, CaseOpened) and before.actions[event.key].case is not None:
+            raise LawBroken("10", f"a second open case of {event.key}")
+        evolve(before, event, at)
+    if before != after:
+        raise LawBroken("14", "the events do not lead to the state")
+    if was_over and (after.outcome, after.cause, after.ended_at) != end:
+        raise LawBroken("7", "an ended run has changed")
+    if after.phase == "ended" and not was_over:
+        _end(spec, after)
+    if more := consequences(spec, after, at):
+        raise LawBroken("13", f"{more} was not committed with it")
+    _indices(after)
+    planned = plan(spec, after, at)
+    _never_stuck(spec, after, planned, at)
+    return planned
+
+
+def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
+    if state.phase != "running":
+        raise LawBroken("7", "turned round twice: the first cause is lost")
+    if event.cause == "person":
+        return
+    for action in state.active.values():
+        if action.state in ("sending", "unknown"):
+            if event.cause == "deadline":
+                raise LawBroken("8", f"the deadline does not wait for {action.key}")
+            if spec.steps[action.step].irreversible:
+                raise LawBroken("8", f"turned round while {action.key} may have landed for good")
+
+
+def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
+    if event.key in state.actions:
+        raise LawBroken("2", f"the key {event.key} is used twice")
+    if event.of_key is None:
+        return
+    seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
+    while behind:
+        later = behind.pop()
+        follower = state.forward[later]
+        if follower is not None and follower.state in ("sending", "unknown"):
+            raise LawBroken("9", f"{event.key} is begun while {follower.key} is unknown")
+        if later not in seen:
+            seen.add(later)
+            behind += spec.steps[later].before
+
+
+def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None:
+    action = state.actions[event.key]
+    contract = contract_of(spec, action)
+    if event.attempt != action.attempts + 1 or event.send_by != at + contract.timeout:
+        raise LawBroken("1", f"{event} is not the next one in time")
+    if action.open and not contract.provider.honours_keys:
+        raise LawBroken("2", f"{event.key} is unknown and sent again, though keys mean nothing")
+    if action.direction != FORWARD:
+        return
+    if action.open:
+        if state.phase == "compensating" and spec.steps[action.step].irreversible:
+            raise LawBroken("8", f"{event.key} is sent again, and could not be undone")
+        return
+    no_way_back = any(
+        a is not None and a.state == "landed" and spec.steps[a.step].irreversible
+        for a in state.forward
+    )
+    late = state.deadline_at is not None and at >= state.deadline_at
+    if state.phase != "running" or not (no_way_back or (state.cancel is None and not late)):
+        raise LawBroken("9", f"{event.key} goes forward in a run that is stopped")
+
+
+def _end(spec: SagaSpec, after: RunState) -> None:
+    landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
+    if after.outcome == "completed":
+        if len(landed) != len(spec.steps):
+            raise LawBroken("3", "completed, but a step did not land")
+        return
+    if after.outcome != ("settled" if after.accepted else "compensated"):
+        raise LawBroken("8", f"ended {after.outcome}, accepted={after.accepted}")
+    for action in after.actions.values():
+        if action.state in ("sending", "unknown") and not action.superseded:
+            raise LawBroken("8", f"ended while {action.key} is {action.state}")
+    for action in landed:
+        undo = after.undo[action.step]
+        done = undo is not None and undo.state in ("landed", "accepted")
+        free = spec.steps[action.step].undo == "nothing" or action.answered_for
+        if not done and not free:
+            raise LawBroken("8", f"ended while {action.key} stands")
+
+
+def _indices(state: RunState) -> None:
+    for direction, column in ((FORWARD, state.forward), (UNDO, state.undo)):
+        for step, newest in enumerate(column):
+            _generations(state, step, direction, newest)
+    settled = ("landed", "accepted")
+    active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
+    landed = {a.step for a in state.forward if a is not None and a.state == "landed"}
+    ready = {
+        step.index
+        for step in state.steps
+        if state.phase and state.forward[step.index] is None and landed.issuperset(step.after)
+    }
+    if (set(state.active), sorted(state.ready), state.landed) != (
+        active,
+        sorted(ready),
+        len(landed),
+    ):
+        raise LawBroken("14", "an index is not what looking at everything gives")
+    open_cases = {case.key: case.id for case in state.cases.values() if case.state == "open"}
+    known = {a.key: a.case for a in state.actions.values() if a.case is not None}
+    count = sum(case.state == "open" for case in state.cases.values())
+    if open_cases != known or state.open_cases != count or count != len(open_cases):
+        raise LawBroken("10", "open cases, and what the run and its actions know of them")
+
+
+def _generations(state: RunState, step: int, direction: str, newest: Action | None) -> None:
+    line = [a for a in state.actions.values() if (a.step, a.direction) == (step, direction)]
+    if [a.generation for a in line] != list(range(1, len(line) + 1)):
+        raise LawBroken("2", f"generations of step {step}: {line}")
+    if [a.superseded for a in line] != [True] * (len(line) - 1) + [False] * bool(line):
+        raise LawBroken("2", f"superseded generations of step {step}")
+    if newest is not (line[-1] if line else None):
+        raise LawBroken("14", f"newest generation of step {step}")
+
+
+def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> None:
+    if state.phase == "ended":
+        if planned != Plan((), None):
+            raise LawBroken("7", f"an ended run goes on: {planned}")
+        return
+    if not planned.todo and planned.due is None and not state.open_cases:
+        raise LawBroken("4", "nothing due, no case, not ended")
+    flying = any(a.state == "sending" for a in state.active.values())
+    if not planned.todo and planned.due is not None and planned.due <= at and not flying:
+        raise LawBroken("4", "due, and nothing to do: a busy loop")
+    for todo in planned.todo:
+        if isinstance(todo, AskNow):
+            continue
+        answer = decide(spec, state, order_for(state, todo, at))
+        if not isinstance(answer, tuple):
+            raise LawBroken("4", f"{todo} is planned, and turned down: {answer}")

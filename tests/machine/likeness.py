@@ -1,0 +1,102 @@
+"""What two places of a walk must share to have equal futures, as one hashable value.
+
+Times count as distances from now, and only as far as a rule of these sagas can tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from saga.definition.spec import SagaSpec
+from saga.machine.state import Action, RunState
+from saga.machine.ways import contract_of
+from tests.machine.moves import Budget
+from tests.machine.world import World
+
+__all__ = ["likeness", "likeness_of_run"]
+
+LONG_AGO = -7.0  # longer than in_flight, late_until and visible_after together
+
+
+def likeness(spec: SagaSpec, state: RunState, world: World, budget: Budget, now: float) -> Hashable:
+    """Equal for places that differ only in their history and in what the clock shows."""
+    return (
+        likeness_of_run(spec, state, now),
+        tuple(_landings(spec, state, world, key, now) for key in sorted(world.landings)),
+        tuple(sorted((one.key, one.latest - now, one.unbound) for one in world.under_way)),
+        frozenset(world.refused),
+        frozenset(world.silent),
+        frozenset(world.threads),
+        budget,
+    )
+
+
+def likeness_of_run(spec: SagaSpec, state: RunState, now: float) -> Hashable:
+    """The part that the machine can know."""
+    deadline = state.deadline_at
+    return (
+        state.phase,
+        state.outcome,
+        state.cause,
+        state.cancel,
+        state.deadline_passed,
+        state.accepted,
+        None if deadline is None or state.phase != "running" else max(deadline - now, -1.0),
+        tuple(_action(spec, state, action, now) for action in state.actions.values()),
+    )
+
+
+def _landings(spec: SagaSpec, state: RunState, world: World, key: str, now: float) -> Hashable:
+    action = state.actions[key]
+    provider = contract_of(spec, action).provider
+    oldest = -(provider.key_life or provider.visible_after or 0.0)
+    if action.state in ("landed", "accepted") or state.phase == "ended":
+        oldest = 0.0
+    ones = world.landings[key]
+    return key, tuple((one.receipt, max(one.at - now, oldest), one.taken_back) for one in ones)
+
+
+def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hashable:
+    kind = None if action.case is None else state.cases[action.case].kind
+    head = (
+        action.key,
+        action.state,
+        kind,
+        action.superseded,
+        action.undone,
+        action.answered_for,
+        len(action.others),
+    )
+    if action.superseded or action.state in ("landed", "accepted") or state.phase == "ended":
+        return (*head, str(action.receipt))
+    first = action.first_absent
+    life = contract_of(spec, action).provider.key_life or 0.0
+    return (
+        *head,
+        tuple(
+            (
+                action.attempts - one.number,
+                max(one.send_by - now, -1.0) if one.in_flight else 0.0,
+                one.threaded,
+                one.in_flight,
+                one.running,
+            )
+            for one in action.open.values()
+        ),
+        action.attempts == 0,
+        max(action.first_at - now, -life),
+        max(action.last_until - now, LONG_AGO),
+        action.not_sent,
+        action.resends,
+        action.probes,
+        action.refusals,
+        action.asked,
+        action.last_answer,
+        None if first is None else max(first - now, LONG_AGO),
+        action.conflict,
+        action.again,
+        action.wish,
+        max(action.due - now, 0.0),
+        max(action.probe_due - now, 0.0),
+        None if action.deadline_at is None else max(action.deadline_at - now, -1.0),
+    )

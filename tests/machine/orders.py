@@ -1,0 +1,37 @@
+"""Commands as an owner gives them: what a plan says, as the command that does it."""
+
+from __future__ import annotations
+
+from saga.machine.commands import Command, Intend, Send, Start, Wake
+from saga.machine.plan import BeginNow, SendNow, Todo
+from saga.machine.state import RunState
+
+__all__ = ["START", "digest_of", "order_for"]
+
+START = Start(at=0.0, run_id="r", instance="i", tenant="", input={"n": 1}, actor=None)
+
+
+def digest_of(step: int, direction: str) -> str:
+    """Equal arguments, equal digest: another generation of an action has the same."""
+    return f"sha256:{direction}{step}"
+
+
+def order_for(
+    state: RunState, todo: Todo, at: float, *, threaded: bool = False, fence: int = 1
+) -> Command:
+    """The command for what is due; not for a question, which ends in an answer."""
+    if isinstance(todo, BeginNow):
+        return Intend(
+            at=at,
+            fence=fence,
+            step=todo.step,
+            direction=todo.direction,
+            generation=todo.generation,
+            target="-",
+            digest=digest_of(todo.step, todo.direction),
+            args={"of": state.steps[todo.step].name},
+            threaded=threaded,
+        )
+    if isinstance(todo, SendNow):
+        return Send(at=at, fence=fence, key=todo.key, threaded=threaded)
+    return Wake(at=at)

@@ -1,0 +1,100 @@
+"""Small sagas for the tests of the machine, written as the machine reads them.
+
+A step is one word or several: what its provider offers (`keys`, `query`, both or `nothing`), how it
+is undone and what else is special. Durations are small whole numbers, so that a walk can count
+time: a call takes at most 1, is under way for at most 2, shows in a probe after 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saga.definition.spec import ContractSpec, ProviderSpec, RetrySpec, SagaSpec, StepSpec, UndoKind
+
+__all__ = ["TIMEOUT", "WORDS", "line", "saga"]
+
+TIMEOUT = 1.0
+
+WORDS = {
+    "keys": "the provider honours keys",
+    "query": "it can be asked by key",
+    "nothing": "neither; no fact about it is declared either",
+    "replays": "a refusal under a key is final for every attempt under it",
+    "late": "stragglers can land until 3 after the deadline",
+    "blind": "the undo works without a receipt",
+    "reads": "there is nothing to undo",
+    "irreversible": "it cannot be undone",
+    "hurry": "the undo has a deadline",
+    "passable": "a stuck undo does not hold those before it",
+    "once": "one attempt, no second",
+    "thrice": "three attempts",
+    "forgetful": "keys are honoured for a short time only",
+}
+
+
+def line(*steps: str, deadline: float | None = None) -> SagaSpec:
+    """A saga whose steps follow each other."""
+    return saga(steps, [[i - 1] if i else [] for i in range(len(steps))], deadline)
+
+
+def saga(
+    steps: Sequence[str], after: Sequence[Sequence[int]], deadline: float | None = None
+) -> SagaSpec:
+    """A saga of `steps`, each after the positions that `after` names."""
+    return SagaSpec(
+        name="small",
+        version=1,
+        digest="sha256:small",
+        deadline=deadline,
+        steps=tuple(_step(index, words.split(), after) for index, words in enumerate(steps)),
+    )
+
+
+def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepSpec:
+    assert set(words) <= set(WORDS), words
+    undo: UndoKind = "compensation"
+    if "reads" in words:
+        undo = "nothing"
+    if "irreversible" in words:
+        undo = "irreversible"
+    return StepSpec(
+        index=index,
+        name="abcdefgh"[index],
+        effect=_contract("do", words, deadline=None),
+        undo=undo,
+        compensation=_contract("undo", words, deadline=3.0 if "hurry" in words else None)
+        if undo == "compensation"
+        else None,
+        undo_reason="" if undo == "compensation" else "for a reason",
+        after=tuple(after[index]),
+        before=tuple(later for later, places in enumerate(after) if index in places),
+        hold="passable" not in words,
+    )
+
+
+def _contract(name: str, words: list[str], deadline: float | None) -> ContractSpec:
+    declared = "nothing" not in words
+    key_life = (5.0 if "forgetful" in words else 8.0) if "keys" in words else None
+    return ContractSpec(
+        name=name,
+        version=1,
+        timeout=TIMEOUT,
+        probe="query" in words,
+        provider=ProviderSpec(
+            name="shop",
+            key_life=key_life,
+            in_flight=2.0 if declared else None,
+            visible_after=1.0 if declared else None,
+            late_until=3.0 if "late" in words else None,
+            replays_refusals="replays" in words,
+        ),
+        retry=RetrySpec(
+            attempts=1 if "once" in words else 3 if "thrice" in words else 2,
+            first=1.0,
+            factor=1.0,
+            longest=1.0,
+            jitter=0.0,
+        ),
+        deadline=deadline,
+        needs_receipt=name == "undo" and "blind" not in words,
+    )

@@ -1,0 +1,115 @@
+"""Which sagas are walked, and what may go wrong in each: few things at a time, all combinations.
+
+Names read `steps / what may go wrong`. What nobody can promise is left out where it happens, with
+its reason (`tests.machine.moves`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from saga.definition.spec import SagaSpec
+from tests.machine.moves import Budget
+from tests.machine.sagas import line, saga
+from tests.machine.walk import Walk
+
+__all__ = ["WALKS"]
+
+PROVIDERS = ("keys query", "keys", "query", "nothing")
+
+QUIET = Budget(unknown=0, refused=0, not_sent=0, unsure=0)
+TROUBLES = {
+    "lost answers and a crash": QUIET._replace(unknown=2, crash=1, refused=1),
+    "refusals, a cancel, a person": QUIET._replace(unknown=1, refused=1, cancel=1, verdict=1),
+    "a person twice": QUIET._replace(unknown=1, unsure=1, verdict=2),
+    "a webhook, a cancel, a person": QUIET._replace(unknown=1, report=1, cancel=1, verdict=1),
+    "many not sent, a slow owner": QUIET._replace(not_sent=3, refused=1, slow=1, verdict=1),
+    "a probe that cannot say, a cancel": QUIET._replace(unknown=1, unsure=2, cancel=1),
+    "a lost answer, a cancel": QUIET._replace(unknown=1, cancel=1),
+    "a lost answer, a refusal": QUIET._replace(unknown=1, refused=1),
+    "a lost answer": QUIET._replace(unknown=1),
+}
+ONE_STEP = (
+    "",
+    "blind",
+    "hurry",
+    "late",
+    "replays",
+    "forgetful",
+    "forgetful thrice",
+    "thrice",
+    "once",
+    "reads",
+    "irreversible",
+)
+THOROUGH = ("", "blind", "irreversible")  # the others differ little when a probe cannot say
+
+
+def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """Name, saga, trouble, and whether calls are made in threads."""
+    for provider in PROVIDERS:
+        for special in ONE_STEP:
+            words = f"{provider} {special}".strip()
+            for trouble in list(TROUBLES)[: 6 if special in THOROUGH else 5]:
+                yield words, line(words), trouble, False
+        yield f"{provider}, deadline", line(provider, deadline=3.0), "a person twice", False
+        yield from _in_threads(provider)
+        yield from _two_steps(provider)
+    yield from _graphs()
+
+
+def _in_threads(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    for special in ("", "blind", "hurry"):
+        words = f"{provider} {special}".strip()
+        for trouble in ("lost answers and a crash", "refusals, a cancel, a person"):
+            yield f"{words}, in threads", line(words), trouble, True
+
+
+def _two_steps(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    for special in ("blind", "passable", "irreversible", "reads"):
+        steps = provider, f"{provider} {special}"
+        yield " > ".join(steps), line(*steps), "a lost answer, a cancel", False
+    steps = f"{provider} passable", f"{provider} passable"
+    yield " > ".join(steps), line(*steps), "refusals, a cancel, a person", False
+    steps = provider, f"{provider} irreversible"
+    name = f"{' > '.join(steps)}, deadline"
+    yield name, line(*steps, deadline=3.0), "a lost answer, a refusal", False
+    for other in PROVIDERS:
+        steps = provider, f"{other} blind"
+        yield " > ".join(steps), line(*steps), "a lost answer, a refusal", False
+
+
+def _graphs() -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """Nothing may assume a line."""
+    diamond: list[list[int]] = [[], [0], [0], [1, 2]]
+    branches: list[list[int]] = [[], []]
+    for provider in ("query", "nothing"):
+        two, three, four = [provider] * 2, [provider] * 3, [provider] * 4
+        yield f"3 x {provider}", saga(three, [[], [0], [1]]), "a lost answer, a cancel", False
+        name = f"branches of {provider}"
+        yield name, saga(two, branches), "a lost answer, a cancel", False
+        yield name, saga(two, branches, 3.0), "a lost answer, a refusal", False
+        yield name, saga(two, branches), "a person twice", False
+        name = f"diamond of {provider}"
+        yield name, saga(four, diamond), "a lost answer", False
+        four[2] += " irreversible"
+        name = f"{name}, one side irreversible"
+        yield name, saga(four, diamond), "a lost answer, a cancel", False
+        yield name, saga(four, diamond, 2.0), "a lost answer", False
+        beside = [provider, f"{provider} irreversible"]
+        name = f"{provider} beside an irreversible one"
+        yield name, saga(beside, branches), "refusals, a cancel, a person", False
+
+
+def _all() -> dict[str, Walk]:
+    walks: dict[str, Walk] = {}
+    asked: dict[
+        SagaSpec, set[Hashable]
+    ] = {}  # what one walk has asked of a saga, the next need not
+    for name, spec, trouble, threaded in _walks():
+        walk = Walk(spec, TROUBLES[trouble], threaded, asked=asked.setdefault(spec, set()))
+        walks[f"{name} / {trouble}"] = walk
+    return walks
+
+
+WALKS = _all()

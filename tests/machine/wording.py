@@ -1,0 +1,184 @@
+"""Situations, commands and answers of the machine in words, for the decision table.
+
+What two situations are called must tell them apart as far as any answer differs; the table fails
+where one name has two answers. Times are said as what they mean: "too early", "key too old".
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import assert_never
+
+from saga.definition.spec import ContractSpec, SagaSpec
+from saga.machine.commands import Rejected
+from saga.machine.decide import Decision
+from saga.machine.events import (
+    Absent,
+    CaseClosed,
+    CaseOpened,
+    Ended,
+    Event,
+    Probed,
+    Refused,
+    Renewed,
+    Sending,
+    Unknown,
+    WindingDown,
+)
+from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, Todo
+from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.ways import absence_bound, contract_of, look_bound
+
+__all__ = ["name_of", "planned", "situation", "told"]
+
+
+def name_of(spec: SagaSpec, action: Action) -> str:
+    """`charge`, `undo of charge`; from the second generation on with its number."""
+    name = spec.steps[action.step].name
+    name = name if action.direction == FORWARD else f"undo of {name}"
+    return name if action.generation == 1 else f"{name}~{action.generation}"
+
+
+def situation(spec: SagaSpec, state: RunState, now: float) -> str:
+    """Where a run stands, in words."""
+    columns = zip(state.forward, state.undo, strict=True)
+    actions = [action for pair in columns for action in pair if action is not None]
+    words = [f"{name_of(spec, one)} {_action(spec, state, one, now)}" for one in actions]
+    return "; ".join([_run(state), *words])
+
+
+def _run(state: RunState) -> str:
+    if state.phase == "ended":
+        return f"ended {state.outcome}"
+    words = "running" if state.phase == "running" else f"winding down ({state.cause})"
+    if state.cancel is not None and state.phase == "running":
+        words += ", cancel recorded"
+    if state.accepted:
+        words += ", something accepted"
+    return words
+
+
+def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
+    contract = contract_of(spec, action)
+    words = [action.state.replace("_", " ")]
+    if action.state == "landed" and isinstance(action.receipt, dict):
+        words.append("on a person's evidence")
+    if action.undone:
+        words.append("but undone")
+    if action.state in ("sending", "unknown"):
+        words += _attempts(action)
+    if action.state == "unknown":
+        words += _asked(action, contract, now)
+    repeats = action.direction != FORWARD or state.phase == "running"
+    if action.not_sent and repeats and action.state in ("not_sent", "sending", "unknown"):
+        words.append(f"{action.not_sent} of {contract.retry.attempts} attempts not sent")
+    later = action.due > now and action.case is None
+    if later and (action.state == "unknown" or (action.state == "not_sent" and repeats)):
+        words.append("next sending later")
+    if action.wish is not None:
+        words.append(f"a person wants: {action.wish}")
+    if action.others:
+        words.append("second effect known")
+    if action.case is not None:
+        words.append(f"case {state.cases[action.case].kind}")
+    return ", ".join(words)
+
+
+def _attempts(action: Action) -> list[str]:
+    words = []
+    if action.state == "sending" and len(action.open) > 1:
+        words.append("an earlier attempt unknown")
+    if action.running:
+        words.append("its call still in a thread")
+    if action.refusals:
+        words.append("one attempt refused")
+    if action.resends:
+        words.append("sent again")
+    return words
+
+
+def _asked(action: Action, contract: ContractSpec, now: float) -> list[str]:
+    words = []
+    if contract.probe:
+        left = contract.retry.attempts - action.probes
+        asked = f"asked, {action.last_answer}".replace("_", " ") if action.asked else "not asked"
+        words.append(f"{asked}, {left} answers left" if action.probes else asked)
+        bound = absence_bound(action, contract.provider)
+        if bound is None or bound == inf:
+            words.append("absence cannot count")
+        else:
+            words.append("absence counts" if now >= bound else "too early for absence")
+        if action.first_absent is not None:
+            visible = contract.provider.visible_after or 0.0
+            again = now >= action.first_absent + visible
+            words.append("absence read once" + (", long enough ago" if again else ""))
+    else:
+        bound = look_bound(action, contract)
+        words.append("a look counts" if now >= bound else "too early for a look")
+    return words
+
+
+def planned(spec: SagaSpec, state: RunState, plan: Plan) -> str:
+    """What an owner does next."""
+    words = [_todo(spec, state, todo) for todo in plan.todo]
+    return "; ".join(words) or ("nothing" if plan.due is None else "wait")
+
+
+def _todo(spec: SagaSpec, state: RunState, todo: Todo) -> str:
+    match todo:
+        case BeginNow():
+            name = spec.steps[todo.step].name
+            name = name if todo.direction == FORWARD else f"undo of {name}"
+            return f"begin {name}" + (f"~{todo.generation}" if todo.generation > 1 else "")
+        case SendNow():
+            return f"send {name_of(spec, state.actions[todo.key])}"
+        case AskNow():
+            return f"ask about {name_of(spec, state.actions[todo.key])}"
+        case DecideNow():
+            return "decide"
+        case _:
+            assert_never(todo)
+
+
+def told(spec: SagaSpec, state: RunState, decision: Decision) -> str:
+    """What the machine answers; `state` is the one after it."""
+    if isinstance(decision, Rejected):
+        return f"no: {decision.reason}"
+    return "; ".join(_event(spec, state, event) for event in decision)
+
+
+def _event(spec: SagaSpec, state: RunState, event: Event) -> str:
+    kind = event.kind.replace("_", " ")
+    match event:
+        case WindingDown():
+            return f"winding down: {event.cause}"
+        case Ended():
+            return f"ended {event.outcome}"
+        case CaseOpened():
+            return f"case {event.case_kind} of {name_of(spec, state.actions[event.key])}"
+        case CaseClosed():
+            who = "by evidence" if event.verdict is None else event.verdict
+            return f"case closed: {who}"
+        case _:
+            key = getattr(event, "key", None)
+            if key is None:
+                return kind
+            return f"{name_of(spec, state.actions[key])} {kind}{_details(event)}"
+
+
+def _details(event: Event) -> str:
+    words: list[str] = []
+    match event:
+        case Sending():
+            words = ["again"] * (event.attempt > 1)
+        case Refused():
+            words = ["for all attempts"] * event.settles
+        case Unknown():
+            words = ["still running"] * event.running + ["key taken"] * event.conflict
+        case Probed():
+            words = [event.answer.replace("_", " ")] + ["counts"] * event.counted
+        case Absent() | Renewed():
+            words = [f"again: {event.again}"]
+        case _:
+            pass
+    return f" ({', '.join(words)})" if words else ""
