@@ -1,0 +1,107 @@
+"""What an orchestrator makes of an altered database: a real file, served in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saga.errors import DatabaseError
+from saga.journal.database import Database
+from saga.journal.definitions import Specs
+from saga.journal.sqlite import library
+from saga.journal.verify import patrol
+from tests.journal.changes import Change
+from tests.journal.tamper import apply
+from tests.journal.world import KEY, MINUTE, Outside, ShiftedClock, keyed, opened, serve
+
+__all__ = ["Served", "alter", "restore", "serve_altered"]
+
+LATER = 120 * MINUTE  # by then every attempt of every run is due
+
+
+@dataclass(frozen=True)
+class Served:
+    """What was called, and for which runs there is an open case of damage.
+
+    `refused`: the database was not opened. `hidden`: the cases that only the patrol has opened,
+    because the change had taken the run out of the sight of those who claim.
+    """
+
+    outside: Outside
+    cases: frozenset[str]
+    hidden: frozenset[str]
+    refused: str = ""
+
+
+def alter(path: Path, change: Change) -> bool:
+    """Make a change as somebody would who has the file and no scruples."""
+    connection = library.connect(str(path), isolation_level=None)
+    connection.execute("PRAGMA foreign_keys=OFF")
+    connection.execute("PRAGMA ignore_check_constraints=ON")
+    try:
+        return apply(connection, change)
+    finally:
+        connection.close()
+
+
+def serve_altered(path: Path, keys: str | None = KEY) -> Served:
+    """Run an orchestrator, two hours later and with a friendlier outside; then the patrol."""
+    outside = Outside()
+    outside.generous = True
+    clock = ShiftedClock(LATER)
+    with keyed(keys):
+        try:
+            serve(path, outside, clock)
+        except DatabaseError as error:
+            return Served(outside, frozenset(), frozenset(), str(error))
+        database = Database(f"sqlite:///{path}", opened(path, keys).keys, clock=clock)
+        seen = _damaged(database)
+        database.write(lambda connection: _patrolled(connection, database))
+        found = _damaged(database)
+        database.close()
+    return Served(outside, found, found - seen)
+
+
+def _patrolled(connection: Any, database: Database) -> None:
+    after: str | None = None
+    while True:
+        after = patrol(
+            connection,
+            database.keys,
+            Specs(database.keys),
+            after=after,
+            limit=2,
+            now=database.now(),
+        )
+        if after is None:
+            return
+
+
+def _damaged(database: Database) -> frozenset[str]:
+    select = "SELECT run_id FROM cases WHERE kind = 'damaged' AND state = 'open'"
+    return frozenset(
+        database.read(lambda connection: connection.exec_driver_sql(select).scalars().all())
+    )
+
+
+def restore(path: Path, source: Path, runs: Iterable[str]) -> None:
+    """Put the rows of these runs and all definitions back from a backup."""
+    connection = library.connect(str(path), isolation_level=None)
+    connection.execute("ATTACH ? AS backup", (str(source),))
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("DELETE FROM main.definitions")
+    connection.execute("INSERT INTO main.definitions SELECT * FROM backup.definitions")
+    for run in runs:
+        for table in ("runs", "journal", "actions", "cases"):
+            kept = " AND kind <> 'damaged'" if table == "cases" else ""
+            connection.execute(f"DELETE FROM main.{table} WHERE run_id = ?{kept}", (run,))
+            if key := {"actions": "key", "cases": "case_id"}.get(table):  # moved to another run
+                theirs = f"SELECT {key} FROM backup.{table} WHERE run_id = ?"
+                connection.execute(f"DELETE FROM main.{table} WHERE {key} IN ({theirs})", (run,))
+            connection.execute(
+                f"INSERT INTO main.{table} SELECT * FROM backup.{table} WHERE run_id = ?", (run,)
+            )
+    connection.execute("COMMIT")
+    connection.close()

@@ -1,0 +1,239 @@
+"""Commits: of several runs at once, and in doubt."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saga.client import Client
+from saga.errors import DatabaseError
+from saga.journal import sqlite
+from saga.journal.append import Append, build_append
+from saga.journal.database import Database, driver
+from saga.journal.definitions import Specs
+from saga.journal.history import load
+from saga.journal.sqlite import library
+from saga.journal.verify import verify_database
+from saga.journal.writer import Outcome, Writer
+from saga.machine.commands import Cancel, Rejected
+from saga.machine.decide import transition
+from tests.journal.world import BYSTANDER, opened, trip
+
+Copy = Callable[[str | None], Path]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """With five runs that have just been started."""
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    client = Client(url)
+    for number in range(5):
+        client.start(trip, {"id": "t", "mode": "fine"}, run_id=f"r{number}")
+    client.close()
+    database = opened(tmp_path / "a.db", None)
+    yield database
+    with database.connection() as connection:
+        assert verify_database(connection, database.keys) == []
+    database.close()
+
+
+def cancelling(database: Database, run_id: str) -> Append:
+    """The append of a cancel, as anybody may write it."""
+    history = database.read(lambda c: load(c, database.keys, Specs(database.keys), run_id))
+    command = Cancel(at=history.at, reason="enough", actor="eve")
+    events = transition(history.spec, history.state, command)
+    assert not isinstance(events, Rejected)
+    return build_append(
+        database.keys,
+        history.state,
+        events,
+        ["cancel"],
+        seq=history.version + 1,
+        previous=history.seal,
+        at=history.at,
+        due=history.at if history.state.phase != "ended" else None,
+    )
+
+
+def written(database: Database, appends: Sequence[Append]) -> Outcome:
+    """What a writer makes of them in one batch."""
+    outcomes: list[Outcome] = []
+    writer = Writer(database, outcomes.append)
+    writer.append(appends)
+    writer.start()
+    writer.close(30)
+    assert len(outcomes) == 1
+    return outcomes[0]
+
+
+def versions(database: Database) -> dict[str, int]:
+    select = "SELECT run_id, version FROM runs"
+    return dict(database.read(lambda c: [tuple(row) for row in c.exec_driver_sql(select)]))
+
+
+# ---- group commit
+
+
+def test_a_lost_race_of_one_run_fails_that_run_only(database: Database) -> None:
+    appends = [cancelling(database, f"r{number}") for number in range(5)]
+    other = Client(f"sqlite:///{database.path}")
+    other.cancel("r2", reason="first", actor="bob")
+    other.close()
+    failed = {append.run_id: failure for append, failure in written(database, appends)}
+    assert [run_id for run_id, failure in failed.items() if failure] == ["r2"]
+    assert failed["r2"] is not None
+    assert failed["r2"].conflict
+    assert set(versions(database).values()) == {2}
+
+
+def test_a_record_that_the_database_refuses_fails_that_run_only(database: Database) -> None:
+    appends = [cancelling(database, f"r{number}") for number in range(5)]
+    appends[3].head = ("no phase", *appends[3].head[1:])
+    failed = {append.run_id: failure for append, failure in written(database, appends)}
+    assert [run_id for run_id, failure in failed.items() if failure] == ["r3"]
+    assert failed["r3"] is not None
+    assert not failed["r3"].conflict
+    assert versions(database) == {"r0": 2, "r1": 2, "r2": 2, "r3": 1, "r4": 2}
+
+
+def test_two_actions_under_one_key_are_impossible(copy: Copy) -> None:
+    """The primary key of `actions` is the idempotency key: same key, other intent, no record."""
+    database = opened(copy(None), None)
+    with database.connection() as connection, pytest.raises(library.IntegrityError):
+        driver(connection).execute(
+            "INSERT INTO actions SELECT key, 'other', step, item, direction, 2, effect, "
+            "effect_version, target, 'sha256:0', 'intended', 0, '{}', NULL FROM actions"
+        )
+    database.close()
+
+
+# ---- a COMMIT that returns an error may have happened
+
+
+@contextmanager
+def failing_commit(
+    database: Database, monkeypatch: pytest.MonkeyPatch, *, after: bool, times: int = 1
+) -> Iterator[None]:
+    """COMMIT returns an error, after or before it has happened."""
+    commit, left = database.commit, [times]
+
+    def failing(connection: Any) -> None:
+        if left[0]:
+            left[0] -= 1
+            if after:
+                commit(connection)
+            raise library.OperationalError("nobody knows")
+        commit(connection)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "commit", failing)
+        yield
+    assert left == [0]
+
+
+def test_a_batch_that_was_committed_in_spite_of_an_error_counts(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appends = [cancelling(database, f"r{number}") for number in range(5)]
+    with failing_commit(database, monkeypatch, after=True):
+        assert [failure for _, failure in written(database, appends)] == [None] * 5
+    assert set(versions(database).values()) == {2}
+
+
+def test_a_batch_that_was_not_committed_is_redone_one_run_at_a_time(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appends = [cancelling(database, f"r{number}") for number in range(5)]
+    with failing_commit(database, monkeypatch, after=False, times=2):
+        failures = [failure is not None for _, failure in written(database, appends)]
+    assert failures == [True, False, False, False, False]
+    assert versions(database) == {"r0": 1, "r1": 2, "r2": 2, "r3": 2, "r4": 2}
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_a_client_is_told_what_has_become_of_its_command(
+    database: Database, monkeypatch: pytest.MonkeyPatch, after: Any
+) -> None:
+    client = Client(f"sqlite:///{database.path}")
+    client.runs()
+    used = used_by(client)
+    with failing_commit(used, monkeypatch, after=after):
+        if after:
+            assert client.cancel("r1", reason="enough", actor="eve").outcome == "compensated"
+        else:
+            with pytest.raises(DatabaseError, match="nobody knows"):
+                client.cancel("r1", reason="enough", actor="eve")
+    assert versions(database)["r1"] == (2 if after else 1)
+    with failing_commit(used, monkeypatch, after=after):
+        if after:
+            client.start(trip, {"id": "t", "mode": "fine"}, run_id="new")
+        else:
+            with pytest.raises(DatabaseError, match="nobody knows"):
+                client.start(trip, {"id": "t", "mode": "fine"}, run_id="new")
+    assert ("new" in versions(database)) is after
+    assert client.start(trip, {"id": "t", "mode": "fine"}, run_id="new").phase == "running"
+    client.close()
+
+
+def used_by(client: Client) -> Database:
+    """The database that a client has opened."""
+    source: Any = client._source
+    opened_: Database = source.database()
+    return opened_
+
+
+def test_an_io_error_at_commit_ends_the_process(copy: Copy) -> None:
+    """What is on the disk then, only a fresh look can tell; a second fsync would lie."""
+    path = copy(None)
+    child = os.fork()
+    if not child:
+        database = opened(path, None)
+
+        def failing(connection: Any) -> None:
+            error = library.OperationalError("disk I/O error")
+            error.sqlite_errorcode = library.SQLITE_IOERR | (4 << 8)  # at fsync
+            raise error
+
+        database.commit = failing  # type: ignore[method-assign]
+        written(database, [cancelling(database, BYSTANDER)])
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    database = opened(path, None)
+    assert versions(database)[BYSTANDER] == 1
+    database.close()
+
+
+def test_who_waits_too_long_for_the_turn_is_told_so_and_goes_on_later(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody is stopped in the middle of a write: that must not be the end of the writer."""
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    with sqlite.TurnLock(database.path, database.clock).held():
+        ((_, failure),) = written(database, [cancelling(database, "r0")])
+        assert failure is not None
+        assert not failure.conflict
+        assert "held the turn to write" in str(failure.error)
+    ((_, failure),) = written(database, [cancelling(database, "r0")])
+    assert failure is None
+
+
+def test_a_signal_in_the_middle_of_a_write_is_not_lost(copy: Copy) -> None:
+    """Ctrl-C while a transaction is open: it is rolled back, and the turn is given on."""
+    database = opened(copy(None), None)
+
+    def interrupted(connection: Any) -> None:
+        connection.exec_driver_sql("UPDATE runs SET fence = fence + 1")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        database.write(interrupted)
+    fences = database.write(lambda c: c.exec_driver_sql("SELECT max(fence) FROM runs").scalar_one())
+    assert fences < 10
+    database.close()

@@ -1,0 +1,282 @@
+"""The file: its mode, and what is said about one that cannot be used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saga.client import Client
+from saga.errors import DatabaseError
+from saga.journal import sqlite
+from saga.journal.database import Database, database_path, driver
+from saga.journal.sealing import Keyring
+from saga.journal.sqlite import library, safe_wal
+from tests.journal.world import KEY, RUNS, Outside, ShiftedClock, opened, serve, trip
+
+Copy = Callable[[str | None], Path]
+ROOT = Path(__file__).parents[2]
+
+
+# ---- the mode
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ((3, 40, 1), False),
+        ((3, 44, 5), False),
+        ((3, 44, 6), True),
+        ((3, 50, 6), False),
+        ((3, 50, 7), True),
+        ((3, 51, 2), False),
+        ((3, 51, 3), True),
+        ((3, 53, 4), True),
+        ((4, 0, 0), True),
+    ],
+)
+def test_which_libraries_are_free_of_the_wal_reset_fault(
+    version: tuple[int, ...], *, safe: bool
+) -> None:
+    """Reliability catalogue 16: 3.7.0 to 3.51.2, but for the two that it was mended in as well."""
+    assert safe_wal(version) is safe
+
+
+class Older:
+    """The library as one of an affected version would be."""
+
+    def __init__(self, version: tuple[int, int, int]) -> None:
+        self.sqlite_version_info = version
+        self.sqlite_version = ".".join(map(str, version))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(library, name)
+
+
+@pytest.fixture
+def affected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "library", Older((3, 40, 1)))
+
+
+def modes(database: Database) -> tuple[str, int, int]:
+    with database.connection() as connection:
+        cursor = driver(connection)
+        return (
+            cursor.execute("PRAGMA journal_mode").fetchone()[0],
+            cursor.execute("PRAGMA synchronous").fetchone()[0],
+            cursor.execute("PRAGMA foreign_keys").fetchone()[0],
+        )
+
+
+def test_a_fixed_library_makes_a_wal_file_and_syncs_fully(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}", Keyring(), create=True)
+    with database.connection(), database.connection():  # each one of them
+        assert modes(database) == ("wal", 2, 1)
+    database.close()
+
+
+@pytest.mark.usefixtures("affected")
+def test_an_affected_library_makes_a_truncate_file_and_syncs_fully(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}", Keyring(), create=True)
+    assert modes(database) == ("truncate", 2, 1)
+    database.close()
+
+
+@pytest.mark.usefixtures("affected")
+def test_an_affected_library_refuses_a_wal_file(copy: Copy) -> None:
+    with pytest.raises(DatabaseError, match=r"WAL file and SQLite 3\.40\.1 can lose") as refused:
+        opened(copy(KEY))
+    assert "pysqlite3" in refused.value.remedy
+
+
+def test_a_fixed_library_keeps_the_mode_that_the_file_was_made_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that an older library may go on with it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "library", Older((3, 40, 1)))
+        Database(f"sqlite:///{tmp_path / 'a.db'}", Keyring(), create=True).close()
+    database = opened(tmp_path / "a.db", None)
+    assert modes(database) == ("truncate", 2, 1)
+    database.close()
+
+
+def test_a_library_without_strict_tables_is_refused(
+    copy: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "library", Older((3, 36, 0)))
+    with pytest.raises(DatabaseError, match="too old"):
+        opened(copy(KEY))
+
+
+def test_a_connection_that_does_not_sync_fully_is_not_used(
+    copy: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked, not only told: a build may be made to ignore the one or the other."""
+
+    class Deaf(Older):
+        def connect(self, *args: Any, **options: Any) -> Any:
+            return Ears(library.connect(*args, **options))
+
+    class Ears:
+        def __init__(self, connection: Any) -> None:
+            self.connection = connection
+
+        def execute(self, statement: str) -> Any:
+            deaf = statement == "PRAGMA synchronous=FULL"
+            return self.connection.execute("PRAGMA synchronous=NORMAL" if deaf else statement)
+
+        def close(self) -> None:
+            self.connection.close()
+
+    monkeypatch.setattr(sqlite, "library", Deaf((3, 53, 4)))
+    with pytest.raises(DatabaseError, match="cannot be written durably"):
+        sqlite.connect(copy(KEY))
+
+
+# ---- what cannot be used
+
+
+def test_a_folder_is_named_as_one(tmp_path: Path) -> None:
+    for create in (False, True):
+        with pytest.raises(DatabaseError, match="is a folder, not a database file"):
+            Database(f"sqlite:///{tmp_path}", Keyring(), create=create)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match=f"no folder {tmp_path / 'none'}"):
+        Database(f"sqlite:///{tmp_path}/none/a.db", Keyring(), create=True)
+
+
+def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_text("a diary, not a database\n" * 100)
+    before = path.read_bytes()
+    for create in (False, True):
+        with pytest.raises(DatabaseError, match="file is not a database"):
+            Database(f"sqlite:///{path}", Keyring(), create=create)
+    assert path.read_bytes() == before
+
+
+def test_no_tables_are_added_to_a_database_of_another_application(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    other = library.connect(str(path))
+    other.execute("CREATE TABLE addresses (name TEXT)")
+    other.close()
+    before = path.read_bytes()
+    for create in (False, True):
+        with pytest.raises(DatabaseError, match="tables of something else"):
+            Database(f"sqlite:///{path}", Keyring(), create=create)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://user:secret@host/db",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "mysql:///a",
+        "saga.db",
+        "",
+    ],
+)
+def test_another_kind_of_url_is_refused_without_repeating_it(url: str) -> None:
+    """Reliability, bad input 46: a password may be in it."""
+    with pytest.raises(DatabaseError, match="is not sqlite:///PATH") as refused:
+        database_path(url)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_path_with_odd_characters_is_one_path(tmp_path: Path) -> None:
+    folder = tmp_path / "a b?c#d%41é"
+    folder.mkdir()
+    quoted = str(folder).replace("%", "%25").replace("?", "%3F").replace("#", "%23")
+    database = Database(f"sqlite:///{quoted}/x.db", Keyring(), create=True)
+    database.close()
+    assert (folder / "x.db").is_file()
+
+
+@contextmanager
+def protected(folder: Path) -> Iterator[None]:
+    """Nobody may write in it: by a read-only mount for root, who asks no modes, else by those."""
+    if os.geteuid() == 0:
+        if subprocess.run(["mount", "--bind", folder, folder], check=False).returncode:
+            pytest.skip("this root may not mount")
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", folder], check=True)
+        return
+    for path in (*folder.iterdir(), folder):
+        path.chmod(0o500)
+    try:
+        yield
+    finally:
+        folder.chmod(0o700)
+
+
+@pytest.fixture
+def read_only(copy: Copy, tmp_path: Path) -> Iterator[Path]:
+    """A database that nobody may write."""
+    folder = tmp_path / "ro"
+    folder.mkdir()
+    (folder / "a.db").write_bytes(copy(None).read_bytes())
+    with protected(folder):
+        yield folder / "a.db"
+
+
+def test_a_file_that_cannot_be_written_is_refused_in_words(read_only: Path) -> None:
+    """No path ends in an exception of the driver or the system."""
+    with pytest.raises(DatabaseError, match=str(read_only)):
+        Client(f"sqlite:///{read_only}").start(trip, {"id": "n", "mode": "fine"}, run_id="new")
+    outside = Outside()
+    with pytest.raises(DatabaseError, match=str(read_only)):
+        serve(read_only, outside, ShiftedClock())
+    assert outside.calls == []
+
+
+def test_a_file_that_cannot_be_written_can_still_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If its mode is TRUNCATE: WAL needs its index beside the file, and that is written to."""
+    monkeypatch.setattr(sqlite, "library", Older((3, 40, 1)))
+    path = tmp_path / "a.db"
+    Database(f"sqlite:///{path}", Keyring(), create=True).close()
+    with protected(tmp_path):
+        client = Client(f"sqlite:///{path}")
+        assert client.runs() == []
+        client.close()
+
+
+# ---- forks and threads
+
+
+def test_a_child_of_a_fork_does_not_touch_the_connections_of_its_parent(copy: Copy) -> None:
+    """Reliability catalogue 9."""
+    database = opened(copy(KEY))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        said = "it was used"
+        try:
+            database.read(lambda connection: connection)
+        except DatabaseError as error:
+            said = str(error)
+        database.close()  # gives nothing back that is not its own
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert b"opened before a fork" in os.read(reader, 1000)
+    os.close(reader)
+    os.close(writer)
+    names = database.read(lambda c: c.exec_driver_sql("SELECT run_id FROM runs").scalars().all())
+    assert set(names) >= set(RUNS)
+    database.close()

@@ -1,0 +1,121 @@
+"""Records of a newer version, and a database that was moved."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saga.client import Client
+from saga.errors import NotAllowed
+from saga.journal.database import Database, driver
+from saga.journal.records import (
+    write_body,
+)
+from saga.journal.verify import verify_database
+from saga.machine.events import Event, Started
+from tests.journal.forging import forge
+from tests.journal.served import LATER, alter
+from tests.journal.tamper import Bench
+from tests.journal.world import BYSTANDER, KEY, Outside, ShiftedClock, keyed, opened, serve
+
+Copy = Callable[[str | None], Path]
+
+
+def started(given_input: Any, actor: str | None = None) -> Started:
+    return Started(
+        run_id="r",
+        instance="i",
+        tenant="",
+        saga="s",
+        saga_version=1,
+        definition="sha256:0",
+        input=given_input,
+        deadline_at=None,
+        actor=actor,
+    )
+
+
+def body_of(*events: Event) -> str:
+    return write_body(
+        "r", 1, at=1.5, fence=0, due=2.0, key_id="", commands=["start"], events=events
+    )
+
+
+# ---- newer, and left alone
+
+
+@pytest.fixture
+def newer(copy: Copy) -> Iterator[Path]:
+    """The last record of `running` was written by a newer version; its seal holds."""
+    path = copy(KEY)
+    database = opened(path)
+    bench = Bench(database)
+
+    def last(seq: int, body: str) -> str:
+        if seq < count:
+            return body
+        return body.replace('"format":1', '"format":2,"more":1').replace(
+            '"writer":"', '"writer":"9'
+        )
+
+    select = "SELECT count(*) FROM journal WHERE run_id = 'running'"
+    count = bench.cursor.execute(select).fetchone()[0]
+    change = forge(bench.cursor, database.keys, "running", last)
+    bench.close()
+    database.close()
+    assert alter(path, change)
+    with keyed(KEY):
+        yield path
+
+
+def test_a_record_of_a_newer_version_is_no_damage_and_nobody_acts_on_it(newer: Path) -> None:
+    """C107: a clear 'newer', not 'tampered'; and no call, no case, no mark."""
+    outside, clock = Outside(), ShiftedClock(LATER)
+    serve(newer, outside, clock)
+    assert outside.calls == [(BYSTANDER, "only", "forward")]
+    database = opened(newer)
+    with database.connection() as connection:
+        assert verify_database(connection, database.keys) == []
+        head = driver(connection).execute(
+            "SELECT owner, quarantined_at FROM runs WHERE run_id = 'running'"
+        )
+        assert head.fetchone() == (None, None)
+    database.close()
+    client = Client(f"sqlite:///{newer}", clock=clock)
+    assert [case.kind for case in client.cases()] == ["undo_refused"]
+    with pytest.raises(NotAllowed, match="newer version"):
+        client.cancel("running", reason="now", actor="eve")
+    client.close()
+
+
+def test_a_newer_record_whose_seal_does_not_hold_is_damage(newer: Path) -> None:
+    """C107: a field added without the key is not 'newer'."""
+    database = opened(newer)
+    with database.connection() as connection:
+        driver(connection).execute(
+            """UPDATE journal SET body = replace(body, '"more":1', '"more":2')"""
+        )
+        (damage,) = verify_database(connection, database.keys)
+    assert damage.run_id == "running"
+    database.close()
+
+
+# ---- moved
+
+
+def test_what_was_moved_by_sql_still_verifies(copy: Copy, tmp_path: Path) -> None:
+    """C106: a dump, read into another file by another library, in another journal mode."""
+    source, target = copy(KEY), tmp_path / "moved.db"
+    dump = sqlite3.connect(source)
+    load = sqlite3.connect(target)
+    load.executescript("\n".join(dump.iterdump()))
+    dump.close()
+    load.close()
+    database = Database(f"sqlite:///{target}", opened(source).keys)
+    with database.connection() as connection:
+        assert verify_database(connection, database.keys) == []
+    database.close()
