@@ -1,0 +1,208 @@
+"""start, runs, show, why, wait, cancel: through the command line, as processes."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+
+from saga import Client
+from saga.cli.surface import plain
+from tests.cli.shell import Shell
+
+ROME = '{"city": "Rome"}'
+
+
+def start(shell: Shell, run_id: str, city: str, *more: str) -> None:
+    words = ("start", "trips.py:app", "trip", run_id, json.dumps({"city": city}), *more)
+    assert shell.saga(*words).code == 0
+
+
+def test_start_makes_the_database_and_says_who_must_move_it(shell: Shell) -> None:
+    answer = shell.saga("start", "trips.py:app", "trip", "t1", ROME)
+    assert (answer.code, answer.err) == (0, "")
+    assert shell.database.is_file()
+    assert "No live orchestrator runs trip@1:\n  saga orchestrator trips.py:app\n" in answer.out
+
+
+def test_no_other_verb_makes_a_database(shell: Shell) -> None:
+    readers = (
+        ("runs",),
+        ("show", "t1"),
+        ("why", "t1"),
+        ("wait", "t1"),
+        ("cancel", "t1", "--reason", "x"),
+        ("cases",),
+        ("case", "t1/1"),
+        ("resolve", "t1/1", "probe", "--reason", "x"),
+        ("health",),
+        ("verify",),
+        ("pause", "--saga", "trip", "--reason", "x"),
+        ("resume", "--saga", "trip"),
+        ("db", "check"),
+        ("db", "upgrade"),
+    )
+    for words, answer in zip(readers, shell.all(readers), strict=True):
+        assert answer.code == 6, (words, answer)
+        assert f"no database at {shell.database}" in answer.err, (words, answer)
+    assert not shell.database.exists()
+
+
+def test_the_input_is_text_a_file_or_stdin(shell: Shell) -> None:
+    (shell.folder / "rome.json").write_text(ROME)
+    inputs = {"text": ROME, "file": "@rome.json", "stdin": "-"}
+    for run_id, given in inputs.items():
+        words = ("start", "trips.py:app", "trip", run_id, given)
+        assert shell.saga(*words, stdin=ROME.encode()).code == 0
+    assert [run["id"] for run in shell.json("runs")] == ["file", "stdin", "text"]
+
+
+def test_a_live_orchestrator_is_not_asked_for(served: Shell) -> None:
+    run = served.json("start", "trips.py:app", "trip", "quiet", ROME, "--wait")
+    assert (run["outcome"], run["notice"]) == ("completed", "")
+
+
+def test_the_same_start_again_gives_the_run_that_is_there(served: Shell) -> None:
+    words = ("start", "trips.py:app", "trip", "again", ROME)
+    assert served.saga(*words, "--wait").code == 0
+    answer = served.saga(*words)
+    assert answer.code == 0
+    text = " ".join(answer.out.split())
+    assert "Already started at 2" in text
+    assert ", completed; use another run id." in text
+
+
+def test_the_same_id_with_another_input_is_a_conflict(served: Shell) -> None:
+    start(served, "taken", "Rome")
+    answer = served.saga("start", "trips.py:app", "trip", "taken", '{"city": "Paris"}', "--json")
+    assert (answer.code, answer.out) == (4, "")
+    assert answer.error["error"] == "Conflict"
+    assert answer.error["remedy"] == "use another run id"
+
+
+def test_an_edited_saga_under_the_same_version_is_a_conflict_that_shows_the_difference(
+    shell: Shell,
+) -> None:
+    start(shell, "t1", "Rome")
+    text = (shell.folder / "trips.py").read_text()
+    edited = text.replace('"flight.book",', '"flight.buy",')
+    (shell.folder / "trips.py").write_text(edited)
+    answer = shell.saga("start", "trips.py:app", "trip", "t2", ROME)
+    assert answer.code == 4
+    assert "effect was flight.book@1, is flight.buy@1" in answer.err
+    assert "use version=2" in answer.err
+    assert [run["id"] for run in shell.json("runs")] == ["t1"]
+
+
+@pytest.mark.parametrize(
+    ("city", "code", "outcome"),
+    [("Rome", 0, "completed"), ("Full", 8, "compensated"), ("Typo", 9, None)],
+)
+def test_the_exit_code_of_waiting_tells_how_it_went(
+    served: Shell, city: str, code: int, outcome: str | None
+) -> None:
+    words = ("start", "trips.py:app", "trip", f"ends-{city}", json.dumps({"city": city}), "--wait")
+    answer = served.saga(*words, "--json")
+    assert (answer.code, answer.json["outcome"], answer.err) == (code, outcome, "")
+    again = served.saga("wait", f"ends-{city}", "--timeout", "1s", "--json")
+    assert (again.code, again.json) == (code, answer.json)
+
+
+def test_waiting_longer_than_the_time_out_is_ten_and_shows_the_run(shell: Shell) -> None:
+    words = ("start", "trips.py:app", "trip", "t1", ROME, "--wait", "--timeout", "0.1")
+    answer = shell.saga(*words, "--json")
+    assert (answer.code, answer.json["phase"]) == (10, "running")
+    assert answer.error["error"] == "TimeoutError"
+    assert shell.saga("wait", "t1", "--timeout", "0").code == 10
+
+
+def test_runs_are_listed_by_phase_saga_and_page(served: Shell) -> None:
+    for number in range(3):
+        start(served, f"page-{number}", "Rome", "--wait")
+    page = served.json("runs", "--limit", "2", "--after", "page-", "--phase", "ended")
+    assert [run["id"] for run in page] == ["page-0", "page-1"]
+    assert served.json("runs", "--saga", "no-such-saga") == []
+
+
+def test_a_run_is_shown_with_steps_keys_receipts_and_undos(served: Shell) -> None:
+    words = ("start", "trips.py:app", "trip", "shown", '{"city": "Full"}', "--wait")
+    assert served.saga(*words).code == 8
+    out = served.saga("show", "shown").out
+    key = served.json("show", "shown")["steps"][0]["key"]
+    for text in (
+        "outcome  compensated",
+        "cause    refused at flight (saga.definition.answers.Refused: no seats)",
+        'receipt  {"booking_id": "H-shown"}',
+        f"key  {key}/undo@1",
+    ):
+        assert text in out, text
+
+
+def test_json_is_the_python_object_field_by_field(served: Shell) -> None:
+    start(served, "fields", "Rome", "--wait")
+    client = Client(f"sqlite:///{served.database}")
+    assert served.json("show", "fields") == plain(client.show("fields"))
+    assert served.json("why", "fields") == plain(client.why("fields"))
+    assert served.json("wait", "fields") == plain(client.show("fields"))
+    started = datetime.fromisoformat(served.json("show", "fields")["started_at"])
+    assert started.utcoffset() is not None
+
+
+def test_why_names_rule_evidence_wake_up_and_way_out(served: Shell) -> None:
+    start(served, "down", "Down")
+    while (why := served.json("why", "down"))["rule"] != "retry":
+        assert why["phase"] == "running"
+    assert why["holds"][0]["step"] == "flight"
+    assert any("the airline does not answer" in line for line in why["evidence"])
+    assert datetime.fromisoformat(why["next_wake_up"]).utcoffset() is not None
+    assert why["freed_by"]
+    assert why["notice"] == ""
+    out = served.saga("why", "down").out
+    assert "rule      retry" in out
+    assert served.saga("cancel", "down", "--reason", "enough").code == 0
+
+
+def test_why_says_that_nobody_runs_it_with_the_command(shell: Shell) -> None:
+    start(shell, "t1", "Rome")
+    answer = shell.saga("why", "t1", env={"SAGA_APP": "trips.py:app"})
+    assert answer.code == 0
+    assert "no_orchestrator" in answer.out
+    assert "\n  saga orchestrator trips.py:app\n" in answer.out
+
+
+def test_cancel_undoes_a_run_and_again_changes_nothing(shell: Shell) -> None:
+    start(shell, "t1", "Down")
+    shell.idle()
+    first = shell.json("cancel", "t1", "--reason", "changed my mind", "--by", "ada")
+    assert first["phase"] == "compensating"
+    assert shell.json("cancel", "t1", "--reason", "again") == first
+    shell.idle()
+    run = shell.json("show", "t1")
+    assert (run["outcome"], run["cause"]) == ("compensated", "cancelled")
+
+
+def test_cancel_of_an_ended_run_is_not_allowed(served: Shell) -> None:
+    start(served, "over", "Rome", "--wait")
+    answer = served.saga("cancel", "over", "--reason", "too late", "--json")
+    assert (answer.code, answer.error["error"]) == (5, "NotAllowed")
+
+
+def test_the_database_is_named_before_or_after_the_verb_and_wins_over_the_environment(
+    shell: Shell,
+) -> None:
+    env = {"SAGA_DATABASE_URL": "sqlite:///wrong.db"}
+    right = ("--db", "sqlite:///right.db")
+    assert shell.saga(*right, "start", "trips.py:app", "trip", "t1", ROME, env=env).code == 0
+    assert shell.saga("show", "t1", *right, env=env).code == 0
+    assert shell.saga("show", "t1", env=env).code == 6
+    assert shell.saga("--json", "show", "t1", *right, env=env).json["id"] == "t1"
+    assert not shell.database.exists()
+    shell.database = shell.folder / "right.db"
+
+
+def test_commands_to_paste_name_the_database_that_was_named(shell: Shell) -> None:
+    url = "sqlite:///other.db"
+    answer = shell.saga("start", "trips.py:app", "trip", "t1", ROME, "--db", url)
+    assert f"\n  saga orchestrator --db {url} trips.py:app\n" in answer.out
+    shell.database = shell.folder / "other.db"
