@@ -1,0 +1,87 @@
+"""Clocks that disagree: C044."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+from saga import Orchestrator
+from saga.clock import Clock
+from saga.journal.sqlite import library
+from tests.cases import scripted
+from tests.cases.waiting import until
+from tests.cases.world import World
+
+LEASE = 0.6
+
+
+class Skewed(Clock):
+    """A wall clock that is wrong by so many seconds; its seconds are as long as ours."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def now(self) -> float:
+        return super().now() + self._seconds
+
+
+def skewed(url: str, folder: str, seconds: float) -> None:
+    """An orchestrator whose wall clock is wrong, for a process of its own."""
+
+    async def main() -> None:
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        asyncio.get_running_loop().add_reader(parent.sentinel, os._exit, 3)
+        app = scripted.app(folder, names=["s1"], provider="asked", timeout=0.5)
+        clock = Skewed(seconds)
+        await Orchestrator(app, url, lease=LEASE, poll=0.05, clock=clock).run()
+
+    asyncio.run(main())
+
+
+def test_a_lease_is_judged_by_the_seconds_that_pass_and_by_no_wall_clock(world: World) -> None:
+    """C044, Krzysztof318/MailFathom#1989, johanhaleby/occurrent#659, #662: +10 and -10 minutes.
+
+    One is stopped in a step (not killed: on SQLite a killed one is known to be gone at once); the
+    other takes over a lease later, not at once and not after 20 minutes. Left for later: due times
+    by the clock of a database server (SQLite has no other clock than that of its one machine).
+    """
+    world.of(names=["s1"], provider="asked", timeout=0.5)
+    world.start(s1="land wait:0.4 drop")
+    first = world.process(skewed, world.url, str(world.folder), 600.0)
+    world.called("s1")
+    second = world.process(skewed, world.url, str(world.folder), -600.0)
+    until(lambda: len(_beats(world.folder)) == 2, "both are alive")
+    seen = _beats(world.folder)
+    watched = time.monotonic() + 3 * LEASE
+    while time.monotonic() < watched:  # a live lease is never taken, however old its beat looks
+        assert world.query("SELECT count(*) FROM orchestrators WHERE state <> 'alive'") == [(0,)]
+        time.sleep(0.05)
+    assert all(now > then for now, then in zip(_beats(world.folder), seen, strict=True))
+    world.stop(first)
+    stopped = time.monotonic()
+    until(lambda: _state(world.folder, first.pid) == "dead", "it counts as dead")
+    waited = time.monotonic() - stopped
+
+    world.broken = {1}  # by the ledger's clock the record of the intent is from the future
+    assert 0.6 * LEASE < waited < 10 * LEASE
+    assert _state(world.folder, second.pid) == "alive"
+    assert len(world.ledger.calls("s1")) == 1
+    assert "has not beaten for its lease" in second.log
+
+
+def _beats(folder: Path) -> list[int]:
+    with library.connect(str(folder / "saga.db")) as connection:
+        rows = connection.execute("SELECT beat FROM orchestrators ORDER BY pid").fetchall()
+    connection.close()
+    return [beat for (beat,) in rows]
+
+
+def _state(folder: Path, pid: int) -> str:
+    with library.connect(str(folder / "saga.db")) as connection:
+        ((state,),) = connection.execute("SELECT state FROM orchestrators WHERE pid = ?", (pid,))
+    connection.close()
+    return str(state)

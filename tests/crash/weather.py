@@ -1,0 +1,229 @@
+"""What happens during a storm: orders come in, processes are killed and stopped, a person decides.
+
+Three threads: one for each of the two processes, and one that starts runs, cancels some and is the
+person in front of the queue. The seed gives each its own chance.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL, SIGSTOP
+
+from saga import Client, NotAllowed
+from tests.crash.deaths import Death
+from tests.crash.evidence import Head, Journal, until
+from tests.crash.nursery import Child, Nursery
+from tests.crash.orders import order, order_flow, plain_flow
+from tests.crash.person import Person
+from tests.crash.watched_shop import WatchedShop
+
+__all__ = ["Plan", "Weather"]
+
+_LEASE = 1.0  # seconds
+_LATEST_KILL = 0.12  # seconds after the first claim
+_LONGEST_STOP = 2.0  # well within `in_flight`: a byte may leave when the process wakes up
+_RUNS_OPEN = 60  # under way at a time
+_RUNS_AT_ONCE = 40  # of one process: something is left for a newcomer
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a storm has to have done, at the least. `windows`: hits of each of the four."""
+
+    runs: int = 1000
+    kills: int = 300
+    stops: int = 100
+    windows: int = 10
+    seed: str = "1"
+
+    def chance(self, whose: str) -> random.Random:
+        """The chance of one of those who take part."""
+        return random.Random(f"{self.seed} {whose}")
+
+
+class Weather:
+    """A storm while it lasts. `over` is set when enough has happened, or something went wrong."""
+
+    def __init__(
+        self, plan: Plan, nursery: Nursery, database: Path, client: Client, shop: WatchedShop
+    ) -> None:
+        self.plan = plan
+        self.started: list[str] = []
+        self.deaths: list[Death] = []
+        self.stops: list[int] = []  # for each, how many runs somebody else took up meanwhile
+        self.over = threading.Event()
+        self.errors: list[BaseException] = []
+        self.person = Person(client, shop.path, plan.chance("person"))
+        self._nursery, self._database = nursery, database
+        self._client, self._shop = client, shop
+        self._one_sleeps = threading.Lock()
+        self._quiet = threading.Event()  # the other one is to be left alone
+
+    def rage(self) -> None:
+        """From the first order until all that was planned has happened; then it is over."""
+        self._start(0)  # makes the file
+        work = [self._orders, *(self._lives_of(n) for n in (1, 2))]
+        threads = [threading.Thread(target=self._guarded(one)) for one in work]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def settle(self, patience: float) -> None:
+        """Two processes in peace, and a person, until every run has ended."""
+        children = [self._orchestrate(), self._orchestrate()]
+        try:
+            with closing(Journal(self._database)) as journal:
+
+                def all_ended() -> bool:
+                    self.person.look_at_all()
+                    return not journal.heads("phase <> 'ended'")
+
+                until(all_ended, "the end of all runs", within=patience, pause=0.05)
+        finally:
+            codes = [child.terminate() for child in children]
+        assert codes == [0, 0], "an orchestrator did not leave on SIGTERM"
+
+    def _guarded(self, work: Callable[[], None]) -> Callable[[], None]:
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001  it is raised by who asked
+                self.errors.append(error)
+                self.over.set()
+
+        return guarded
+
+    # ---- orders
+
+    def _orders(self) -> None:
+        """Keep some runs under way, cancel a few, have the person look."""
+        chance = self.plan.chance("orders")
+        cancels: list[tuple[float, str]] = []
+        with closing(Journal(self._database)) as journal:
+            while not self.over.wait(0.005):
+                if self._open_runs(journal) < _RUNS_OPEN:
+                    name = self._start(len(self.started))
+                    if chance.random() < 0.08:
+                        cancels.append((time.monotonic() + chance.uniform(0, 0.5), name))
+                while cancels and min(cancels)[0] < time.monotonic():
+                    cancels.remove(due := min(cancels))
+                    self._cancel(due[1])
+                self.person.look_at_all()
+
+    def _start(self, number: int) -> str:
+        name = f"storm-{number}"
+        chance = self.plan.chance(name)
+        saga = plain_flow if chance.random() < 0.12 else order_flow
+        method = "pm_declined" if chance.random() < 0.1 else "pm_card"
+        placed = order(name, payment_method=method, quantity=chance.randint(1, 3))
+        self._client.start(saga, placed, run_id=name)
+        self.started.append(name)
+        return name
+
+    def _cancel(self, name: str) -> None:
+        try:
+            self._client.cancel(name, reason="the customer has changed his mind", actor="customer")
+        except NotAllowed as refused:
+            if refused.rejection != "ended":
+                raise
+
+    def _open_runs(self, journal: Journal) -> int:
+        waiting = "SELECT run_id FROM cases WHERE state = 'open'"
+        return len(journal.heads(f"phase <> 'ended' AND run_id NOT IN ({waiting})"))
+
+    # ---- processes
+
+    def _lives_of(self, number: int) -> Callable[[], None]:
+        def lives() -> None:
+            chance = self.plan.chance(f"process {number}")
+            with closing(Journal(self._database)) as journal:
+                while not self._enough():
+                    self._live(journal, chance)
+
+        return lives
+
+    def _enough(self) -> bool:
+        plan = self.plan
+        killed = len(self.deaths) >= plan.kills and len(self.stops) >= plan.stops
+        if killed and len(self.started) >= plan.runs:
+            self.over.set()
+        return self.over.is_set()
+
+    def _live(self, journal: Journal, chance: random.Random) -> None:
+        """One process, from its first claim to whatever comes over it."""
+        child = self._orchestrate()
+        id_ = until(lambda: journal.id_of(child.pid), "a registered orchestrator", within=30)
+        until(lambda: journal.heads("owner = ?", id_), "a first claim", within=30, pause=0.001)
+        claimed = time.monotonic()
+        time.sleep(chance.uniform(0, _LATEST_KILL - 0.005))
+        left = self.plan.stops - len(self.stops)
+        if self._quiet.is_set():
+            while self._quiet.is_set():
+                time.sleep(0.01)
+            assert child.terminate() == 0
+        elif left > 0 and chance.random() < 0.5 and self._one_sleeps.acquire(blocking=False):
+            try:
+                self._sleep(child, id_, journal, chance)
+            finally:
+                self._one_sleeps.release()
+        elif (age := time.monotonic() - claimed) > _LATEST_KILL:
+            assert child.terminate() == 0  # this machine was too slow for us
+        else:
+            child.send(SIGKILL)
+            died = time.time()
+            child.ended()
+            self.deaths.append(Death(died, age, journal.heads("owner = ?", id_)))
+
+    def _sleep(self, child: Child, id_: str, journal: Journal, chance: random.Random) -> None:
+        """SIGSTOP for longer than the lease, SIGCONT, and a while of what it does then.
+
+        Every other time the second process is left alone, and this one is not stopped while it
+        writes: then it would keep everybody from writing, and nothing could be taken over.
+        """
+        watched, taken = len(self.stops) % 2 == 0, 0
+        child.send(SIGSTOP)
+        try:
+            owned: list[Head] = []
+            if watched:
+                self._quiet.set()
+                owned = _stopped_with_runs(child, id_, journal)
+            began = time.monotonic()
+            time.sleep(_LEASE + chance.uniform(0.15, 0.4))
+            while watched and not taken and time.monotonic() - began < _LONGEST_STOP:
+                time.sleep(0.01)
+                taken = sum(journal.head(head.run_id).fence > head.fence for head in owned)
+        finally:
+            child.proceed()
+            self._quiet.clear()
+        time.sleep(chance.uniform(0.02, 0.3))
+        assert child.terminate() == 0, f"no clean end after a stop: see {child.log}"
+        self.stops.append(taken)
+
+    def _orchestrate(self) -> Child:
+        return self._nursery.orchestrate(
+            f"sqlite:///{self._database}",
+            self._shop.url,
+            lease=_LEASE,
+            grace=_LEASE,
+            runs_at_once=_RUNS_AT_ONCE,
+        )
+
+
+def _stopped_with_runs(child: Child, id_: str, journal: Journal) -> list[Head]:
+    """Stop a process where it is not writing and has runs; those."""
+
+    def stopped() -> list[Head]:
+        child.halt()
+        owned = [] if journal.turn_is_taken else journal.heads("owner = ?", id_)
+        if not owned:
+            child.proceed()
+        return owned
+
+    return until(stopped, "a moment between two commits", pause=0.001)

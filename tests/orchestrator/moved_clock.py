@@ -1,0 +1,20 @@
+"""A clock that a test moves: real time plus what has been added to it."""
+
+from __future__ import annotations
+
+from saga.clock import Clock
+
+__all__ = ["MovedClock"]
+
+
+class MovedClock(Clock):
+    """`ahead` is added to both readings."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.ahead
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead

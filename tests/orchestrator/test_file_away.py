@@ -1,0 +1,39 @@
+"""The database file cannot be written for longer than anybody waits for a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+
+import pytest
+
+from saga.journal import sqlite
+from tests.cases.waiting import until_then
+from tests.cases.world import World
+from tests.orchestrator.running import running
+
+
+@pytest.mark.parametrize("lease", [30.0, 0.9], ids=["shorter than the lease", "longer"])
+def test_a_turn_to_write_that_never_comes_is_waited_for_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lease: float
+) -> None:
+    """Somebody holds the turn, twice as long as it is waited for: nothing is lost, nobody dies."""
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.5)
+    world.of(provider="both", timeout=60).start(s1=["land hold:gate", "land"])
+
+    async def main() -> None:
+        async with running(world, lease=lease) as orchestrator:
+            first = orchestrator._now()
+            await until_then(lambda: world.ledger.lines("held"), "a call is in flight")
+            with (world.folder / "saga.db-turn").open("r+") as turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                world.ledger.open("gate")
+                await until_then(lambda: world.ledger.lines("end"), "its answer waits")
+                await until_then(lambda: "has held the turn" in caplog.text, "it notices")
+                await until_then(lambda: lease > 1 or first.over, "a short lease is over")
+            await until_then(lambda: world.show().phase == "ended", "it goes on", 20)
+
+    asyncio.run(main())
+    assert world.show().outcome == "completed"
+    assert world.ledger.order() == ["s1", "s2", "s3"]
+    assert len(world.ledger.calls("s1")) <= 2

@@ -1,0 +1,104 @@
+"""When an orchestrator looks: hints, due times, what it keeps in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from functools import partial
+
+from saga import Orchestrator
+from saga.orchestrator.shift import Shift
+from tests.cases.waiting import until, until_then
+from tests.cases.world import World
+from tests.orchestrator.running import running
+
+
+def test_a_start_is_noticed_long_before_the_poll(world: World) -> None:
+    """By a hint from the file: ten starts, a poll of a minute."""
+    world.of(names=["s1"])
+    world.start("first")
+    worker = world.orchestrator(poll=60.0, lease=600.0)
+    world.ends("first")
+    waits = []
+    for number in range(10):
+        begun = time.time()
+        world.start(f"r{number}")
+        world.ends(f"r{number}")
+        waits.append(world.ledger.calls("s1", run_id=f"r{number}")[0]["at"] - begun)
+    assert statistics.median(waits) < 1.0
+    assert max(waits) < 20.0
+    assert worker.alive
+
+
+class _NoHints(Shift):
+    _hint_seconds = 60.0
+
+
+class _WithoutHints(Orchestrator):
+    _shift_type: type[Shift] = _NoHints
+
+
+def test_without_hints_the_poll_is_enough(world: World) -> None:
+    world.of(names=["s1"])
+    world.start("first")
+
+    async def main() -> None:
+        async with running(world, kind=_WithoutHints, poll=0.3):
+            for number in range(3):
+                run = world.start(f"r{number}")
+                begun = time.monotonic()
+                await until_then(partial(_has_ended, world, run.id), "it has ended")
+                assert time.monotonic() - begun < 0.3 + 3.0
+
+    asyncio.run(main())
+
+
+def _has_ended(world: World, run_id: str) -> bool:
+    return world.show(run_id).phase == "ended"
+
+
+def test_a_run_with_nothing_to_do_is_released_and_taken_up_when_it_is_due(world: World) -> None:
+    """Given back with the record that says when it is due: no memory, no owner, no poll for it."""
+    world.start("long", s1="not_sent:600")
+    world.start("short", s1=["not_sent:1", "land"])
+    world.start("case", s1="drop", s2="land")
+    world.of(provider="neither", probe=False)
+
+    async def main() -> None:
+        async with running(world) as orchestrator:
+            await until_then(lambda: world.show("long").steps[0].state == "not_sent", "it waits")
+            await until_then(lambda: world.show("case").cases, "a case is open")
+            runs = orchestrator._now()._runner.runs
+            await until_then(lambda: set(runs) <= {"short"}, "they are released")
+            await until_then(lambda: world.show("short").phase == "ended", "the short one ends")
+            await until_then(lambda: not runs, "what has ended is released")
+            owners = world.query("SELECT DISTINCT owner FROM runs")
+            assert owners == [(None,)]
+
+    asyncio.run(main())
+    assert len(world.ledger.calls("s1", run_id="long")) == 1
+
+
+def test_a_released_run_is_taken_up_when_it_is_due(world: World) -> None:
+    """Longer than it is kept in memory, shorter than anybody waits for the poll."""
+    world.start(s1=["not_sent:6", "land"])
+    world.orchestrator(poll=60.0, lease=600.0)
+    until(
+        lambda: world.query("SELECT owner FROM runs") == [(None,)] and world.ledger.calls(), "out"
+    )
+    due = world.show().due_at
+    assert due is not None
+    assert world.ends().outcome == "completed"
+    second = world.ledger.calls("s1")[1]["at"]
+    assert due.timestamp() <= second < due.timestamp() + 5.0
+
+
+def test_an_idle_orchestrator_uses_next_to_no_processor(world: World) -> None:
+    """Polling, hints and beats together, over two seconds of a process of its own."""
+    world.start("first")
+    worker = world.orchestrator(poll=0.5, lease=15.0)
+    world.ends("first")
+    used, over = worker.processor_seconds, time.monotonic() + 2.0
+    until(lambda: time.monotonic() > over, "time passes")
+    assert worker.processor_seconds - used < 0.6
