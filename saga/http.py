@@ -53,7 +53,7 @@ from pydantic import BaseModel
 from saga.clock import Clock
 from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Unknown
 from saga.definition.calls import Call, Undo
-from saga.definition.canonical import strict_loads
+from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict
 
 try:

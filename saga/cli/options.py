@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from saga.definition.canonical import BadJson, strict_loads
+from saga.definition.canonical import BadJson
+from saga.definition.strict_json import strict_loads
 from saga.errors import BadInput
 
 __all__ = [

@@ -8,7 +8,7 @@ from saga.definition.advice import DefinitionWarning, warnings
 from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Unknown
 from saga.definition.bindings import bind
 from saga.definition.calls import Call, Undo
-from saga.definition.canonical import BadJson, canonical, digest, ensure_plain, strict_loads
+from saga.definition.canonical import BadJson, canonical, digest, ensure_plain
 from saga.definition.contracts import Compensation, Effect, Irreversible, NothingToUndo
 from saga.definition.diff import Change, difference
 from saga.definition.draw import draw
@@ -28,6 +28,7 @@ from saga.definition.spec import (
     spec_digest,
 )
 from saga.definition.step import Step
+from saga.definition.strict_json import strict_loads
 from saga.definition.tuning import IDEMPOTENT, Duration, Provider, Retry, seconds
 from saga.definition.values import (
     arguments,

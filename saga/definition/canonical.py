@@ -1,4 +1,4 @@
-"""Plain JSON, strictly: reading it, refusing what is not, and its one canonical text.
+"""Plain JSON: refusing what is not, and its one canonical text. `strict_json` reads it.
 
 Rules:
 
@@ -14,11 +14,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from json.encoder import encode_basestring
-from typing import Any, NoReturn
+from typing import Any
 
-__all__ = ["DEPTH_MAX", "BadJson", "canonical", "digest", "ensure_plain", "strict_loads"]
+__all__ = ["DEPTH_MAX", "BadJson", "canonical", "digest", "ensure_plain", "ensure_text"]
 
 DEPTH_MAX = 64
 
@@ -27,7 +26,6 @@ _INTEGER_LIMIT = 10**4300
 _SMALL = 2**63
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
 class BadJson(ValueError):
@@ -65,128 +63,14 @@ def digest(value: object, *, depth_max: int = DEPTH_MAX) -> str:
     return "sha256:" + hashlib.sha256(canonical(value, depth_max=depth_max).encode()).hexdigest()
 
 
-def ensure_plain(value: object) -> None:
+def ensure_plain(value: object, *, depth_max: int = DEPTH_MAX) -> None:
     """Raise `BadJson` unless `value` is plain JSON that both databases store as it is.
 
     Stricter than `canonical`: U+0000 is refused, because PostgreSQL refuses it and SQLite
     miscounts it.
     """
-    if not _is_simple(value, DEPTH_MAX):
-        _survey(value, DEPTH_MAX, refuse_nul=True)
-
-
-def strict_loads(text: str | bytes, *, path: str = "", depth_max: int = DEPTH_MAX) -> Any:
-    """Read JSON text, refusing everything that two readers could understand differently.
-
-    Refused with `BadJson`: duplicate keys, NaN and infinities (`1e400` too), lone surrogates,
-    U+0000, a byte order mark, bytes that are not UTF-8, nesting deeper than 64 (`depth_max`, for
-    what wraps plain values), text after the end. `path` stands in front of the path that the error
-    names.
-    """
-    try:
-        text = _decoded(text, depth_max)
-        value = json.loads(
-            text, object_pairs_hook=_members, parse_float=_number, parse_constant=_constant
-        )
-        # Raw text of valid UTF-8 holds no surrogate, and json refuses a raw U+0000: only an
-        # escape can bring either in.
-        if "\\u" in text:
-            _survey(value, depth_max, refuse_nul=True)
-    except json.JSONDecodeError as error:
-        # Without `from None` the whole document would ride along in the traceback.
-        where = f"line {error.lineno} column {error.colno}"
-        raise BadJson(f"{error.msg} at {where}", path) from None
-    except _Suspect:
-        raise _prefixed(_locate(text), path) from None
-    except BadJson as error:
-        raise _prefixed(error, path) from None
-    except ValueError:
-        raise BadJson("an integer of more than 4300 digits", path) from None
-    return value
-
-
-def _decoded(text: str | bytes, depth_max: int) -> str:
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError:
-            raise BadJson("not UTF-8") from None
-    elif not text.isascii():
-        _ensure_text(text)
-    if text.startswith("\ufeff"):
-        raise BadJson("starts with a byte order mark")
-    if "\0" in text:
-        raise BadJson("holds U+0000 (is it UTF-16?)")
-    if text.count("[") + text.count("{") > depth_max:
-        _ensure_depth(text, depth_max)
-    return text
-
-
-def _ensure_depth(text: str, depth_max: int) -> None:
-    """Look at the brackets before json does: its recursion ends in a RecursionError."""
-    depth = 0
-    for match in _TOKEN.finditer(text):
-        found = match[0]
-        if found in "[{":
-            depth += 1
-            if depth > depth_max:
-                raise BadJson(f"nested deeper than {depth_max}")
-        elif found in "]}":
-            depth -= 1
-
-
-class _Suspect(Exception):
-    """The fast reader met something wrong and does not know where: the slow one looks again."""
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise _Suspect
-    return members
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise _Suspect
-    return number
-
-
-def _constant(_: str) -> NoReturn:
-    raise _Suspect
-
-
-class _Members(list[tuple[str, Any]]):
-    """An object as read, its duplicate keys still there."""
-
-
-def _locate(text: str | bytes) -> BadJson:
-    """Read again without judging, then walk to the first thing that is wrong."""
-    value = json.loads(text, object_pairs_hook=_Members, parse_constant=float)
-    return _first_fault(value) or BadJson("not strict JSON")
-
-
-def _first_fault(value: Any) -> BadJson | None:
-    if isinstance(value, _Members):
-        seen: set[str] = set()
-        for key, item in value:
-            if key in seen:
-                return BadJson("this key stands there twice").under(key)
-            seen.add(key)
-            if fault := _first_fault(item):
-                return fault.under(key)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            if fault := _first_fault(item):
-                return fault.under(index)
-    elif isinstance(value, float) and not math.isfinite(value):
-        return BadJson("not a finite number")
-    return None
-
-
-def _prefixed(error: BadJson, path: str) -> BadJson:
-    return error.under(path) if path else error
+    if not _is_simple(value, depth_max):
+        _survey(value, depth_max, refuse_nul=True)
 
 
 def _is_simple(value: Any, depth: int) -> bool:
@@ -233,7 +117,7 @@ def _survey(value: Any, depth: int, *, refuse_nul: bool) -> bool:
 
 def _survey_scalar(value: Any, *, refuse_nul: bool) -> bool:
     if isinstance(value, str):
-        _ensure_text(value, refuse_nul=refuse_nul)
+        ensure_text(value, refuse_nul=refuse_nul)
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise BadJson("not a finite number")
@@ -246,13 +130,14 @@ def _survey_scalar(value: Any, *, refuse_nul: bool) -> bool:
 def _survey_key(key: Any, *, refuse_nul: bool) -> bool:
     if type(key) is not str:
         raise BadJson(f"a key is {type(key).__qualname__}, not str")
-    _ensure_text(key, refuse_nul=refuse_nul)
+    ensure_text(key, refuse_nul=refuse_nul)
     # RFC 8785 sorts by UTF-16 code unit. That differs from Python's order by code point only
     # where a key leaves the basic plane.
     return not key.isascii() and max(key) > "\uffff"
 
 
-def _ensure_text(text: str, *, refuse_nul: bool = False) -> None:
+def ensure_text(text: str, *, refuse_nul: bool = False) -> None:
+    """Raise `BadJson` for text that no UTF-8 can hold, with `refuse_nul` also for U+0000."""
     if not text.isascii():
         try:
             text.encode()

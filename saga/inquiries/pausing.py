@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from saga.definition.canonical import strict_loads
 from saga.definition.names import NAME_MAX, check_id
+from saga.definition.strict_json import strict_loads
 from saga.errors import BadInput, NotAllowed
 from saga.inquiries.source import Source
 from saga.journal.figures import stored_definitions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from saga.definition.canonical import strict_loads
+from saga.definition.strict_json import strict_loads
 from saga.errors import UnknownRun
 from saga.journal import inquiry
 from saga.journal.records import NewerFormat, read_record, verify_record

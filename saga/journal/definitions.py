@@ -13,9 +13,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from saga.definition.canonical import strict_loads
 from saga.definition.diff import difference
 from saga.definition.spec import FORMAT, SagaSpec, read_spec, spec_digest
+from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring

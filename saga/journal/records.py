@@ -15,7 +15,8 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic_core import to_json
 
-from saga.definition.canonical import DEPTH_MAX, strict_loads
+from saga.definition.canonical import DEPTH_MAX
+from saga.definition.strict_json import strict_loads
 from saga.journal.sealing import Keyring
 from saga.machine.events import EVENTS, Event
 from saga.version import VERSION

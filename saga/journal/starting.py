@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -39,36 +40,12 @@ def start_run(
     """
 
     def work(connection: sa.Connection) -> tuple[History, bool]:
-        now = database.now()
         known = connection.execute(
             sa.select(runs.c.run_id).where(runs.c.run_id == start.run_id)
         ).scalar()
         if known is not None:
-            specs = Specs(database.keys)
-            history = load(connection, database.keys, specs, start.run_id)
-            _ensure_same(history.state, spec, start)
-            return history, True
-        if not store_definition(connection, database.keys, stored, spec.digest, now):
-            raise Tampered(
-                f"definition {spec.digest} is stored here and does not verify",
-                remedy="see: saga verify; restore its row from a backup",
-            )
-        state = new_state(spec)
-        command = Start(
-            at=now,
-            run_id=start.run_id,
-            instance=database.instance,
-            tenant=start.tenant,
-            input=start.input,
-            actor=start.actor,
-        )
-        try:
-            return _insert(connection, database, spec, state, command), False
-        except library.IntegrityError as error:
-            raise Tampered(
-                f"run {start.run_id}: its head is missing, and rows of it are still there",
-                remedy="use another run id; see: saga verify",
-            ) from error
+            return _found(connection, database, spec, start), True
+        return _started(connection, database, spec, stored, start), False
 
     def happened(connection: sa.Connection, started: tuple[History, bool]) -> bool:
         history, known = started
@@ -83,6 +60,35 @@ def start_run(
             f"run {start.run_id!r} is there, written by a newer version of saga ({newer})",
             remedy="use another run id, or that version",
         ) from newer
+
+
+def _found(connection: sa.Connection, database: Database, spec: SagaSpec, start: Start) -> History:
+    history = load(connection, database.keys, Specs(database.keys), start.run_id)
+    _ensure_same(history.state, spec, start)
+    return history
+
+
+def _started(
+    connection: sa.Connection,
+    database: Database,
+    spec: SagaSpec,
+    stored: Mapping[str, Any],
+    start: Start,
+) -> History:
+    now = database.now()
+    if not store_definition(connection, database.keys, stored, spec.digest, now):
+        raise Tampered(
+            f"definition {spec.digest} is stored here and does not verify",
+            remedy="see: saga verify; restore its row from a backup",
+        )
+    command = replace(start, at=now, instance=database.instance)
+    try:
+        return _insert(connection, database, spec, new_state(spec), command)
+    except library.IntegrityError as error:
+        raise Tampered(
+            f"run {start.run_id}: its head is missing, and rows of it are still there",
+            remedy="use another run id; see: saga verify",
+        ) from error
 
 
 def _insert(

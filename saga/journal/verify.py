@@ -26,7 +26,7 @@ from saga.journal.sealing import Keyring
 from saga.journal.sqlite import is_text
 from saga.journal.tables import actions, cases, definitions, journal, runs
 
-__all__ = ["Damage", "Progress", "patrol", "verify_database", "verify_run"]
+__all__ = ["Damage", "Progress", "patrol", "verify_database", "verify_file", "verify_run"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the runs that have been verified, and how many there are."""
@@ -108,6 +108,15 @@ def patrol(
         except Tampered as damage:
             set_aside(connection, keys, run_id, str(damage), now)
     return _last(page) if len(page) == limit else None
+
+
+def verify_file(connection: sa.Connection) -> list[Damage]:
+    """The damage of the file itself, as SQLite sees it: pages, indexes that miss a row, types.
+
+    A lost entry of an index hides a row from whoever looks it up, while every value of it verifies.
+    """
+    rows = driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
+    return [Damage(None, f"the file: {text}") for (text,) in rows if text != "ok"]
 
 
 @contextmanager

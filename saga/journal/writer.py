@@ -25,7 +25,7 @@ from saga.journal.sqlite import library
 
 __all__ = ["Failure", "Outcome", "Writer"]
 
-BATCH_LIMIT = 1000  # appends of one transaction
+_BATCH_LIMIT = 1000  # appends of one transaction
 
 _log = logging.getLogger("saga.journal")
 
@@ -100,7 +100,7 @@ class Writer:
                 jobs.append(item)
             else:
                 appends += item
-            if len(appends) >= BATCH_LIMIT:
+            if len(appends) >= _BATCH_LIMIT:
                 return appends, jobs, False
             try:
                 item = self._queue.get_nowait()

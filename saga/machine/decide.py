@@ -183,40 +183,63 @@ def _intended(
     if not begins(spec, state, command.step, direction, generation, command.at):
         text = f"{direction} action {generation} of step {command.step} is not due"
         return Rejected(Rejection.NOT_DUE, text)
-    step = spec.steps[command.step]
-    if command.direction == FORWARD:
-        key = forward_key(
-            state.instance,
-            state.run_id,
-            step.name,
-            None,
-            target,
-            step.effect.version,
-            generation,
-            step.effect.provider.key_max,
-        )
-        undo = step.compensation
-        return Intended(
-            key=key,
-            step=step.name,
-            item=None,
-            direction=FORWARD,
-            generation=generation,
-            effect=step.effect.name,
-            effect_version=step.effect.version,
-            target=target,
-            digest=digest,
-            args=args,
-            of_key=None,
-            deadline_at=None,
-            undo=undo.label if undo else None,
-            undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
-        )
+    if direction == FORWARD:
+        return _intended_forward(spec, state, command, target, digest, args)
+    return _intended_undo(spec, state, command, target, digest, args)
+
+
+def _intended_forward(
+    spec: SagaSpec,
+    state: RunState,
+    command: Intend | Unfreezable,
+    target: str,
+    digest: str,
+    args: object,
+) -> Intended:
+    step, generation = spec.steps[command.step], command.generation
+    effect, undo = step.effect, step.compensation
+    key = forward_key(
+        state.instance,
+        state.run_id,
+        step.name,
+        None,
+        target,
+        effect.version,
+        generation,
+        effect.provider.key_max,
+    )
+    return Intended(
+        key=key,
+        step=step.name,
+        item=None,
+        direction=FORWARD,
+        generation=generation,
+        effect=effect.name,
+        effect_version=effect.version,
+        target=target,
+        digest=digest,
+        args=args,
+        of_key=None,
+        deadline_at=None,
+        undo=undo.label if undo else None,
+        undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
+    )
+
+
+def _intended_undo(
+    spec: SagaSpec,
+    state: RunState,
+    command: Intend | Unfreezable,
+    target: str,
+    digest: str,
+    args: object,
+) -> Intended:
+    step, generation = spec.steps[command.step], command.generation
     of, contract = state.forward[command.step], step.compensation
     assert of is not None, step.name
     assert contract is not None, step.name
     assert of.undo_key is not None, step.name
-    key = of.undo_key
+    key = of.undo_key  # written ahead
     if generation > 1:
         key = undo_key(of.key, contract.version, generation, contract.provider.key_max)
     return Intended(

@@ -29,7 +29,7 @@ __all__ = ["Caller"]
 
 _SWALLOW_SECONDS = 1.0  # how long a cancelled task may take before it counts as still running
 
-Function: TypeAlias = Callable[[Any], Any]
+_Function: TypeAlias = Callable[[Any], Any]
 _log = logging.getLogger("saga")
 
 
@@ -194,7 +194,7 @@ class Caller:
 
     async def _run(
         self,
-        function: Function,
+        function: _Function,
         call: Any,
         threaded: bool,  # noqa: FBT001
         seconds: float,
@@ -206,7 +206,7 @@ class Caller:
         return await self._run_async(function, call, seconds, overdue)
 
     async def _run_async(
-        self, function: Function, call: Any, seconds: float, overdue: Callable[[], None]
+        self, function: _Function, call: Any, seconds: float, overdue: Callable[[], None]
     ) -> Ended:
         task = asyncio.current_task()
         assert task is not None
@@ -232,7 +232,7 @@ class Caller:
                 handle.cancel()
 
     async def _run_threaded(
-        self, function: Function, call: Any, seconds: float, overdue: Callable[[], None]
+        self, function: _Function, call: Any, seconds: float, overdue: Callable[[], None]
     ) -> Ended:
         turn, began = Turn(function, call), self._clock.monotonic()
         done = self._loop.create_future()

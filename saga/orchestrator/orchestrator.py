@@ -28,7 +28,7 @@ from saga.settings import Settings
 
 __all__ = ["Orchestrator"]
 
-IDLE_SECONDS = 60.0  # what is due within this time is waited for by `run_until_idle`
+_IDLE_SECONDS = 60.0  # what is due within this time is waited for by `run_until_idle`
 _log = logging.getLogger("saga")
 
 
@@ -131,7 +131,7 @@ class Orchestrator:
 
     async def run_until_idle(self) -> None:
         """Run until nothing is in flight and nothing is due within a minute."""
-        await self._entered(self._work_until(lambda: self._now().idle(IDLE_SECONDS)))
+        await self._entered(self._work_until(lambda: self._now().idle(_IDLE_SECONDS)))
 
     async def _entered(self, work: Any) -> None:
         if self._stack is not None:

@@ -18,7 +18,7 @@ from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.machine.events import Error, Json
 from saga.orchestrator.describe import describe
 
-__all__ = ["Answer", "Result", "Unstorable", "answer_of", "result_of", "timed_out"]
+__all__ = ["Answer", "Contract", "Result", "Unstorable", "answer_of", "result_of", "timed_out"]
 
 _ECHOES = {"idempotency_key": "key", "intent_digest": "digest"}
 _LONGEST_WAIT = 10 * 365 * 86_400.0  # nobody means a longer one

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import inf
 
+from saga.definition.spec import SagaSpec
 from saga.machine.state import Action, RunState
 from saga.machine.ways import absence_bound, contract_of
-from saga.definition.spec import SagaSpec
 from saga.testing.observer import Watched
 
 __all__ = ["likeness"]

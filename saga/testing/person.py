@@ -10,7 +10,7 @@ from saga.errors import NotAllowed
 from saga.testing.moving import MovingClock
 from saga.testing.outside import Outside
 
-__all__ = ["verdicts_on", "decide_case"]
+__all__ = ["decide_case", "verdicts_on"]
 
 
 def verdicts_on(client: Client) -> Iterator[tuple[str, str]]:

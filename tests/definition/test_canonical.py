@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saga.definition.canonical import BadJson, canonical, digest, ensure_plain, strict_loads
+from saga.definition.canonical import BadJson, canonical, digest, ensure_plain
+from saga.definition.strict_json import strict_loads
 
 NUMBERS = Path(__file__).with_name("es6_numbers.txt")
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saga.definition.canonical import BadJson, strict_loads
+from saga.definition.canonical import BadJson
+from saga.definition.strict_json import strict_loads
 
 REFUSED: list[tuple[str | bytes, str]] = [
     ('{"a": 1, "a": 2}', "a: this key stands there twice"),

@@ -245,5 +245,3 @@ def test_what_was_acknowledged_is_there_after_a_failure_at_any_write(
         else:  # no database, or one without a run: who comes next makes or opens it
             Database(f"sqlite:///{path}", Keyring(), create=True).close()
     assert ends - {0}
-
-

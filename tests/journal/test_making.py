@@ -137,5 +137,3 @@ def test_only_who_may_make_a_database_makes_one(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match=f"no database at {tmp_path / 'a.db'}"):
         client.runs()
     assert list(tmp_path.iterdir()) == []
-
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -19,6 +18,7 @@ from saga.journal.schema import SCRIPTS, check, upgrade
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import library
 from saga.journal.tables import SCHEMA, metadata
+from tests.journal.made import made_by
 from tests.journal.world import KEY, SECOND_KEY
 
 Copy = Callable[[str | None], Path]
@@ -36,14 +36,6 @@ def upgraded() -> Iterator[sa.Connection]:
         command.upgrade(config, "head")
         yield connection
     engine.dispose()
-
-
-def made_by(connection: Any) -> list[tuple[str, ...]]:
-    """The statements that made what is there, whatever their white space."""
-    rows = connection.execute(
-        "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
-    ).fetchall()
-    return [(*row[:3], " ".join((row[3] or "").split())) for row in rows]
 
 
 def test_an_upgraded_schema_is_that_of_the_metadata(
@@ -136,5 +128,3 @@ def test_check_and_upgrade_ask_for_the_keys(copy: Copy) -> None:
 def test_a_postgresql_url_is_refused_by_name() -> None:
     with pytest.raises(DatabaseError, match="not supported yet"):
         check("postgresql://host/db", KEYS)
-
-

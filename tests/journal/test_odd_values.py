@@ -22,7 +22,7 @@ from saga.journal.records import (
 from saga.journal.sqlite import library
 from saga.machine.events import Event, Started
 from saga.orchestrator.orchestrator import Orchestrator
-from tests.journal.world import opened
+from tests.journal.world import nested, opened
 
 Copy = Callable[[str | None], Path]
 
@@ -198,5 +198,3 @@ def test_a_report_that_fits_no_record_is_bad_input(copy: Copy) -> None:
         )
     assert client.show("running").phase == "running"
     client.close()
-
-

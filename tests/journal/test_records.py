@@ -21,7 +21,7 @@ from saga.journal.records import (
 from saga.machine.events import Event, Landed, Started
 from tests.journal.forging import forge
 from tests.journal.tamper import Bench
-from tests.journal.world import KEY, opened
+from tests.journal.world import KEY, nested, opened
 
 Copy = Callable[[str | None], Path]
 
@@ -83,13 +83,6 @@ def test_an_integer_keeps_every_digit(number: int) -> None:
     (event,) = read_record(body).events
     assert isinstance(event, Started)
     assert event.input == {"n": number}
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
 
 
 def test_the_deepest_plain_value_can_be_read_again() -> None:
@@ -226,5 +219,3 @@ def test_events_that_never_came_from_decide_are_damage_and_no_crash(copy: Copy) 
 
 def replacing(old: str, new: str) -> Callable[[int, str], str]:
     return lambda _, body: body.replace(old, new)
-
-

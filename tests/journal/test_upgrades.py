@@ -18,6 +18,7 @@ from saga.journal.sealing import Keyring
 from saga.journal.sqlite import library
 from saga.journal.tables import SCHEMA
 from saga.journal.verify import verify_database
+from tests.journal.made import made_by
 from tests.journal.world import KEY, opened
 
 Copy = Callable[[str | None], Path]

@@ -50,6 +50,7 @@ __all__ = [
     "ShiftedClock",
     "build",
     "keyed",
+    "nested",
     "opened",
     "other",
     "serve",
@@ -219,6 +220,14 @@ def build(path: Path, keys: str | None = KEY) -> Path:
         client.start(other, Trip(id="b", mode="fine"), run_id=BYSTANDER)
         client.close()
     return path
+
+
+def nested(depth: int) -> Any:
+    """A plain value of so many levels."""
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 def opened(path: Path, keys: str | None = KEY) -> Database:

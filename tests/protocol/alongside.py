@@ -110,14 +110,16 @@ class Alongside:
         for todo in due:
             if (after := self._done(pair, todo, owner or 0, moves)) is not None:
                 yield after
+        busy = bool(due)
         for move in moves:
             planned = move.record is not None and move.record.command in _PLANNED
             if planned or move.kind == "time":
                 continue
+            busy = busy or move.urgent
             if (after := self._happens(pair, move)) is not None:
                 yield after
         w = World(self.model, pair.state)
-        if not due and tick(w):
+        if not busy and tick(w):
             after = pair.then("a tick passes", w.freeze())
             after.now += TICK
             yield after

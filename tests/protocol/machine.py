@@ -181,6 +181,7 @@ class Machine(Results):
             w.show_anew(key)
             for reading in readings[:1]:
                 reading.change(w)
+            self.follow(w)
 
         nothing = Move(f"probes {key}: learns nothing", learn, record=Record("probe", key))
         reading = readings[0] if readings else nothing

@@ -220,7 +220,8 @@ class Rules:
 
     def earliest_after_look(self, look: Look, action: Action) -> int:
         """A person who looked and saw nothing is a reading of absence, at the time of the look."""
-        return min(action.since_earliest, look.age + self.setting.visible_after)
+        visible_after = self.setting.visible_after if self.setting.declared else 0
+        return min(action.since_earliest, look.age + visible_after)
 
     def may_send_as_asked(self, action: Action) -> bool:
         """A person's `retry` under the same key, too, lands inside the key's life: what lands after

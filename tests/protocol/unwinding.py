@@ -82,10 +82,9 @@ class Unwinding(Rules):
     def _is_moot(self, w: World, key: Key, action: Action) -> bool:
         """A case that the turn of the run has answered: this is not sent again, or there is a way
         now, since its undo needs no receipt."""
-        if key.undo or action.again == "probe":
-            return False
-        blind = action.case == "unknown" and self.is_undone_blindly(w, key, action)
-        return action.case == "exhausted" or blind
+        if key.undo or action.case != "unknown":
+            return not key.undo and action.case == "exhausted"
+        return action.again != "probe" and self.is_undone_blindly(w, key, action)
 
     def _is_beyond_undo(self, w: World, key: Key, action: Action) -> bool:
         """An irreversible effect in a run that is being undone: a person must answer for it."""
