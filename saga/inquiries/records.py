@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from saga.definition.canonical import DEPTH_MAX
 from saga.definition.strict_json import strict_loads
 from saga.errors import UnknownRun
 from saga.journal import inquiry
@@ -50,7 +51,7 @@ def record_views(connection: Any, keys: Keyring, run_id: str) -> list[RecordView
 def _view(keys: Keyring, row: Any, number: int, previous: str) -> RecordView:
     damage = _damage(keys, row, number, previous)
     try:
-        body = strict_loads(row.body)
+        body = strict_loads(row.body, depth_max=2 * DEPTH_MAX)  # what it holds may be as deep
         events = tuple(body["events"])
         fence, due_at = body["fence"], moment(body["due"])
     except (ValueError, TypeError, KeyError):

@@ -49,6 +49,19 @@ class Advance:
             if isinstance(event, CaseOpened)
         ]
 
+    def idle(self, held: Held) -> bool:
+        """Nothing is under way for the run, and nothing waits."""
+        busy = held.calls or held.probes or held.mailbox or self.sendings or self.ask
+        return not (busy or self.blocked or self.more)
+
+    def is_due_for_nothing(self, held: Held) -> bool:
+        """A client's record has made it due, and there is nothing to do.
+
+        A record without events says so; else the run would stay due, and ours, for ever.
+        """
+        due = held.due is not None and held.due <= self.at
+        return due and self.idle(held) and (self.due is None or self.due > self.at)
+
 
 def advance(
     held: Held, letters: Sequence[Letter], at: float, blocked: Blocked, *, asking: bool = True

@@ -33,6 +33,7 @@ class Held:
     seal: str
     fence: int
     at: float  # time of the last record; ours never go back
+    due: float | None  # as it is stored
     mailbox: list[Letter] = field(default_factory=list)
     writing: Append | None = None
     letters: list[Letter] = field(
@@ -79,4 +80,5 @@ def held(saga: CompiledSaga, history: History, fence: int) -> Held:
         seal=history.seal,
         fence=fence,
         at=history.at,
+        due=history.due,
     )

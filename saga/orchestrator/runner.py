@@ -17,7 +17,7 @@ from saga.journal.history import History
 from saga.journal.records import RecordTooLarge
 from saga.journal.sealing import Keyring
 from saga.journal.writer import Failure, Outcome
-from saga.machine.commands import Lost
+from saga.machine.commands import Lost, Wake, name_of
 from saga.orchestrator.advance import Advance, advance
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
@@ -127,7 +127,7 @@ class Runner:
                 self._orphan(run, letter)
             return
         run.state, run.version, run.seal = history.state, history.version, history.seal
-        run.at, run.outgoing = history.at, []
+        run.at, run.due, run.outgoing = history.at, history.due, []
         run.mailbox = [*letters, *run.mailbox]
         run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
         if run.refusals:
@@ -158,7 +158,7 @@ class Runner:
         for key in step.ask:
             if key not in run.probes:
                 self.caller.ask(run, key)
-        if not step.events:
+        if not step.events and not step.is_due_for_nothing(run):
             self._set_timer(run, step.due)
             if run.mailbox:
                 self.touch(run)
@@ -181,15 +181,13 @@ class Runner:
 
     def _append(self, run: Held, step: Advance) -> Append:
         due = step.due
-        idle = not (run.calls or run.probes or step.sendings or step.ask)
-        idle = idle and not (step.blocked or step.more)
         far = due is None or due > step.at + RELEASE_SECONDS
-        run.leaving = idle and not run.mailbox and (far or run.state.phase == "ended")
+        run.leaving = step.idle(run) and (far or run.state.phase == "ended")
         return build_append(
             self._keys,
             run.state,
             step.events,
-            step.commands,
+            step.commands or [name_of(Wake(at=step.at))],
             seq=run.version + 1,
             previous=run.seal,
             at=step.at,
@@ -241,7 +239,7 @@ class Runner:
 
     def _written(self, run: Held, append: Append) -> None:
         run.writing, run.version, run.seal, run.refusals = None, append.seq, append.seal, 0
-        run.letters = []
+        run.due, run.letters = append.due, []
         for line in run.news:
             _log.warning("run %s: %s", run.run_id, line)
         if run.leaving:

@@ -77,10 +77,9 @@ class Machine(Results):
     def ways(self, w: World, p: int, key: Key, action: Action) -> Iterator[Move]:
         """The ways out for one action. While its case is open, a person has the word."""
         unknown = action.status == "open"
-        if action.case:
-            if action.again == "probe":
-                yield from self.asking(w, key, action)
-        elif self._rests(w, key, action):
+        if action.again == "probe" and w.run.phase != "ended":
+            yield from self.asking(w, key, action)
+        elif action.case or self._rests(w, key, action):
             return
         elif action.again == "new":
             yield self._begins(p, key.renewed, action.reverses)

@@ -104,7 +104,7 @@ def _decide(w: World, look: Look, verdict: str) -> None:
     if verdict == "probe":
         w.set_action(key, again="probe")
         return
-    w.set_action(key, case="", again="")
+    w.set_action(key, case="")
     seen = tuple(range(look.seen))
     if action.case == "late":
         extra = tuple(index for index in seen if not _counts_on(w, look, index))
@@ -112,6 +112,7 @@ def _decide(w: World, look: Look, verdict: str) -> None:
         w.set_action(key, answered_for=True)
         w.set_run(accepted=w.run.accepted or verdict == "accept")
     else:
+        w.set_action(key, again="")
         _MEANINGS[verdict](w, look, seen)
     w.machine.follow(w)
 

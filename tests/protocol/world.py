@@ -96,12 +96,13 @@ class World:
         self.set_calls(p, tuple(other for other in self.processes[p].calls if other != call))
 
     def open_case(self, key: Key, kind: CaseKind) -> None:
-        self.set_action(key, case=kind, again="")
+        asked = "probe" if self.actions[key].again == "probe" else ""
+        self.set_action(key, case=kind, again=asked)
         self.show_anew(key)
 
     def close_case(self, key: Key) -> None:
         if self.actions[key].case:
-            self.set_action(key, case="", again="")
+            self.set_action(key, case="")
             self.show_anew(key)
 
     def show_anew(self, key: Key) -> None:
