@@ -8,7 +8,7 @@ from saga.errors import UnknownRun
 from saga.inquiries.runs import unknown_run
 from saga.inquiries.source import Source
 from saga.journal import figures
-from saga.journal.verify import Damage, Progress, verify_database, verify_run
+from saga.journal.verify import Damage, Progress, verify_database, verify_file, verify_run
 
 __all__ = ["Verification", "verify"]
 
@@ -35,7 +35,10 @@ def verify(source: Source, run_id: str | None, progress: Progress | None = None)
         if run_id is None:
             runs = sum(figures.count_runs(connection).values())
             connection.rollback()
-            found = verify_database(connection, source.keys, progress)
+            found = [
+                *verify_file(connection),
+                *verify_database(connection, source.keys, progress),
+            ]
         else:
             runs = 1
             try:

@@ -8,9 +8,9 @@ from saga.machine.events import Error
 
 __all__ = ["TEXT_LIMIT", "bounded", "describe"]
 
-TEXT_LIMIT = 1500  # characters of text; with the names and leaves 2 KB in all
+TEXT_LIMIT = 1400  # bytes of text; with the names and leaves 2 KB in all
 _LEAVES = 8
-_LEAF_LIMIT = 60
+_LEAF_LIMIT = 55
 # What some database or terminal cannot take: NUL and other controls, lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -53,7 +53,8 @@ def _text(error: BaseException) -> str:
 
 
 def bounded(text: str, limit: int) -> str:
-    """Text that can be stored, at most `limit` characters of it."""
-    if len(text) > limit:
-        text = text[: limit - 1] + "…"
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Text that can be stored, at most `limit` bytes of it (UTF-8); it may have millions."""
+    kept = _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text[:limit])
+    if len(kept) == len(text) and len(kept.encode()) <= limit:
+        return kept
+    return kept.encode()[: limit - 3].decode(errors="ignore") + "…"

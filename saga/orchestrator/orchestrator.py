@@ -45,7 +45,7 @@ class Orchestrator:
     due within a minute; either may be inside `async with`, which opens the lifespan and registers.
     """
 
-    _shift_type = Shift
+    _shift_type: type[Shift] = Shift
 
     def __init__(
         self,

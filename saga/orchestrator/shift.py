@@ -28,8 +28,9 @@ from saga.orchestrator.letters import Letter
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.refusals import refused_records
 from saga.orchestrator.reports import as_report, bring
+from saga.orchestrator.rounds import Round
 from saga.orchestrator.runner import Runner
-from saga.orchestrator.survey import look, look_again
+from saga.orchestrator.survey import look, look_again, outdated
 from saga.orchestrator.threads import Threads
 
 __all__ = ["Shift"]
@@ -43,8 +44,8 @@ _log = logging.getLogger("saga")
 class Shift:
     """See the module. All methods are for the event loop."""
 
-    _writer_type = Writer
-    _caller_type = Caller
+    _writer_type: type[Writer] = Writer
+    _caller_type: type[Caller] = Caller
     _hint_seconds = 0.005  # between two looks at whether somebody else has written
 
     def __init__(
@@ -72,7 +73,7 @@ class Shift:
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
         self._writer = self._errands.writer = self._writer_type(database, self._written)
-        self._hints = Hints(database)
+        self._hints, self._round = Hints(database), Round(database, self._specs)
         self._runner = Runner(
             id_,
             database.keys,
@@ -181,6 +182,7 @@ class Shift:
                 room=room,
                 held=self._runner.runs,
                 skip=self._skip,
+                watch=self._round,
             )
         )
         self._complaint = ""
@@ -193,10 +195,8 @@ class Shift:
         for taken in survey.takeup.taken:
             saga = self._sagas[taken.history.state.definition]
             self._runner.take(saga, taken.history, taken.fence)
-        for run_id, version in survey.moved.items():
-            run = self._runner.runs.get(run_id)
-            if run is not None and run.writing is None and version > run.version:
-                self._reread(run)
+        for run in outdated(self._runner.runs, survey.moved):
+            self._reread(run)
         if survey.paused != self._runner.paused:
             self._runner.paused = survey.paused
             self._runner.touch_all()

@@ -17,8 +17,9 @@ from saga.journal.records import NewerFormat
 from saga.journal.takeup import Takeup, reread, take_up
 from saga.orchestrator.held import Held
 from saga.orchestrator.membership import Membership
+from saga.orchestrator.rounds import Round
 
-__all__ = ["Survey", "look", "look_again"]
+__all__ = ["Survey", "look", "look_again", "outdated"]
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ def look(
     room: int,
     held: Collection[str],
     skip: Collection[str],
+    watch: Round,
 ) -> Survey:
     """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
     survey, now = Survey(), database.now()
@@ -61,10 +63,20 @@ def look(
         held=held,
         skip=skip,
     )
+    watch.step(connection)
     survey.moved = moved_on(connection, membership.id, now)
     survey.paused = paused_names(connection)
     survey.next_due = next_due(connection, specs, {*skip, *survey.takeup.not_ours})
     return survey
+
+
+def outdated(runs: Mapping[str, Held], moved: Mapping[str, int]) -> list[Held]:
+    """The runs that we hold as they were before somebody else appended to them."""
+    return [
+        run
+        for run_id, version in moved.items()
+        if (run := runs.get(run_id)) is not None and run.writing is None and version > run.version
+    ]
 
 
 def look_again(

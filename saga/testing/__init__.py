@@ -8,6 +8,7 @@ from saga.testing.explore import explore
 from saga.testing.laws import check_laws
 from saga.testing.outside import Fate
 from saga.testing.report import Found, Report
+from saga.testing.scripted import run
 from saga.testing.violation import LAWS, Violation
 from saga.testing.world import NoAnswer, World
 
@@ -21,4 +22,5 @@ __all__ = [
     "World",
     "check_laws",
     "explore",
+    "run",
 ]

@@ -27,7 +27,7 @@ _CRASHES = {
     Kind.CALL: (Strike.UNSENT, Strike.LOST, Strike.UNANSWERED, Strike.UNRECORDED),
     Kind.PROBE: (Strike.UNSENT, Strike.LOST, Strike.UNANSWERED, Strike.UNRECORDED),
 }
-_RIVALS = (Strike.OVERTAKEN, Strike.CLAIMED, Strike.OVERSLEPT)
+_RIVALS = (Strike.OVERTAKEN, Strike.CLAIMED, Strike.OVERSLEPT, Strike.NAPS)
 
 
 @dataclass(frozen=True, slots=True)

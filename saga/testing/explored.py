@@ -116,7 +116,7 @@ class ExploredDatabase(Database):
 
     def leave(self, strike: Strike | None) -> None:
         """A write transaction has had its turn."""
-        if strike is Strike.OVERSLEPT and self.hooks is not None:
+        if strike in (Strike.NAPS, Strike.OVERSLEPT) and self.hooks is not None:
             self.hooks.meanwhile(strike)
 
     def commit(self, connection: Any) -> None:
@@ -263,7 +263,7 @@ def _struck(
 
 
 class _Shift(Shift):
-    _writer_type = InlineWriter
+    _writer_type: type[Writer] = InlineWriter
     _hint_seconds = math.inf
 
 

@@ -11,6 +11,7 @@ from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
 from saga.machine.events import Intended, Landed
 from saga.machine.state import FORWARD, Action, RunState
+from saga.testing.observer import successors
 from saga.testing.recorded import Finding
 
 __all__ = ["Landing", "landed_laws", "read_ledger"]
@@ -183,21 +184,11 @@ def _order(run: _Run) -> Iterator[Finding]:
         of = run.state.actions.get(undo.of_key or "")
         if of is None or of.superseded:
             continue
-        after = _successors(run.state, of.step)
+        after = successors(run.state, of.step)
         for action, one in forward:
             late = action.step in after and one.place > undo.place
             if late and not _with_a_person(run, action):
                 yield 9, f"{one.key} landed after {undo.key}, the undo of what it follows"
-
-
-def _successors(state: RunState, step: int) -> set[int]:
-    found, behind = set[int](), list(state.steps[step].before)
-    while behind:
-        index = behind.pop()
-        if index not in found:
-            found.add(index)
-            behind += state.steps[index].before
-    return found
 
 
 def _really(run: _Run) -> Iterator[Finding]:

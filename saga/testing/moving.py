@@ -63,7 +63,7 @@ class MovingLoop(asyncio.SelectorEventLoop):
         """The clock's, so that timers and due times agree."""
         return self._clock.monotonic()
 
-    def call_soon_threadsafe(
+    def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> asyncio.Handle:
         """From its own thread nobody needs to be woken."""

@@ -26,7 +26,7 @@ from saga.machine.evolve import evolve
 from saga.machine.state import Action, RunState, new_state
 from saga.testing.violation import Violation
 
-__all__ = ["Observer", "Watched", "unknown_after"]
+__all__ = ["Observer", "Watched", "successors", "unknown_after"]
 
 _read = lru_cache(maxsize=8192)(read_record)  # the same text is read again after every restart
 
@@ -83,7 +83,7 @@ class Observer:
         if run is None or action is None:
             self._found(1, call.run_id, f"{what} without a durable intent")
             return
-        self._same(action, call, what)
+        self._same(run.state, action, call, what)
         if probe:
             if action.attempts < 1:
                 self._found(1, call.run_id, f"{what}, which was never sent")
@@ -161,13 +161,18 @@ class Observer:
                 run.fences[event.key, event.attempt] = event.fence
         run.fence = record.fence
 
-    def _same(self, action: Action, call: Call[Any], what: str) -> None:
+    def _same(self, state: RunState, action: Action, call: Call[Any], what: str) -> None:
         """The call says what the intent says."""
         if call.digest != action.digest or to_jsonable_python(call.args) != action.args:
             self._found(1, call.run_id, f"{what} with other arguments than its intent's")
         of_key = call.of_key if isinstance(call, Undo) else None
         if of_key != action.of_key:
             self._found(1, call.run_id, f"{what} takes back {of_key}, its intent {action.of_key}")
+        elif isinstance(call, Undo):
+            of = state.actions[call.of_key]
+            receipt = of.receipt if of.state == "landed" else None
+            if to_jsonable_python(call.receipt) != receipt:
+                self._found(1, call.run_id, f"{what} with a receipt that is not that of {of_key}")
 
     def _undoing(self, state: RunState, action: Action, what: str) -> None:
         of = state.actions[action.of_key or ""]
@@ -177,17 +182,23 @@ class Observer:
             self._found(9, state.run_id, f"{what} while {name} ({later}) is not settled")
 
 
-def unknown_after(state: RunState, step: int) -> list[tuple[str, str]]:
-    """The transitive successors of a step that are unknown or in flight: name and state."""
-    found: list[tuple[str, str]] = []
-    seen, behind = set[int](), list(state.steps[step].before)
+def successors(state: RunState, step: int) -> list[int]:
+    """The steps that follow a step, directly or not."""
+    found: list[int] = []
+    behind = list(state.steps[step].before)
     while behind:
         index = behind.pop()
-        if index in seen:
-            continue
-        seen.add(index)
-        behind += state.steps[index].before
-        action = state.forward[index]
-        if action is not None and action.state in ("sending", "unknown"):
-            found.append((state.steps[index].name, action.state))
+        if index not in found:
+            found.append(index)
+            behind += state.steps[index].before
     return found
+
+
+def unknown_after(state: RunState, step: int) -> list[tuple[str, str]]:
+    """The transitive successors of a step that are unknown or in flight: name and state."""
+    later = [(index, state.forward[index]) for index in successors(state, step)]
+    return [
+        (state.steps[index].name, action.state)
+        for index, action in later
+        if action is not None and action.state in ("sending", "unknown")
+    ]

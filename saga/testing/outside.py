@@ -33,6 +33,7 @@ class Fate(StrEnum):
     LOSE_REQUEST = "is lost on the way"
     LOSE_REPLY = "acts, and its reply is lost"
     LATE = "is under way for as long as it can be, then acts"
+    MISDIRECT = "is lost, and the reply to another one comes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
-"""A person who decides cases, truthfully: what can be seen outside is what is said of it."""
+"""A person who decides cases, truthfully: what can be seen outside is what is said of it.
+
+An impatient one: the verdict is tried at once, and again when it is no longer too early.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from typing import Any
 
 from saga.client import Client
 from saga.errors import NotAllowed
+from saga.reconciliation.cases import Case
 from saga.testing.moving import MovingClock
 from saga.testing.outside import Outside
 
@@ -25,22 +29,23 @@ def decide_case(
 ) -> bool:
     """Look at the provider and decide; whether that was truthful and possible."""
     case = client.case(case_id)
-    if case.not_before is not None:
-        clock.move(case.not_before.timestamp() - clock.now())
-        case = client.case(case_id)
-    outside.ledger()  # what was under way has arrived
-    there = outside.now.answers.get(case.key or "")
-    landed = there is not None and there.landed
-    if verdict == "landed" and not landed:
+    if _decided(client, case, verdict, outside, clock):
+        return True
+    if case.not_before is None or case.not_before.timestamp() <= clock.now():
         return False
-    if verdict == "absent" and landed:
-        return False
-    receipt = there.receipt if landed and there is not None else None
-    if verdict == "landed" and receipt is None:
-        receipt = {}
-    with suppress(NotAllowed):
+    clock.move(case.not_before.timestamp() - clock.now())
+    return _decided(client, client.case(case_id), verdict, outside, clock)
+
+
+def _decided(
+    client: Client, case: Case, verdict: str, outside: Outside, clock: MovingClock
+) -> bool:
+    landed, receipt = _seen(outside, case.key or "")
+    if landed != (verdict == "landed") and verdict in ("landed", "absent", "retry"):
+        return False  # that would be a lie, or a second one
+    try:
         client.resolve(
-            case_id,
+            case.id,
             verdict,
             reason="explored",
             actor="explorer",
@@ -48,5 +53,15 @@ def decide_case(
             evidence="seen at the provider" if verdict == "undone" else None,
             looked_at=clock.now(),
         )
-        return True
-    return False
+    except NotAllowed:
+        return False
+    return True
+
+
+def _seen(outside: Outside, key: str) -> tuple[bool, Any]:
+    """Whether it has landed by now, and the receipt that proves it."""
+    outside.ledger()  # what was under way has arrived
+    answer = outside.now.answers.get(key)
+    if answer is None or not answer.landed:
+        return False, None
+    return True, {} if answer.receipt is None else answer.receipt

@@ -28,8 +28,8 @@ from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.state import FORWARD, Action, RunState, new_state
 from saga.machine.verdicts import not_before
-from saga.machine.ways import absence_bound, contract_of
-from saga.testing.observer import unknown_after
+from saga.machine.ways import contract_of
+from saga.testing.observer import successors, unknown_after
 
 __all__ = ["Finding", "recorded_laws"]
 
@@ -79,6 +79,8 @@ def _event(
                 yield 10, f"a second open case of {event.key}: {event.case}"
         case CaseClosed(verdict=str()):
             yield from _verdict(spec, state, event, record, tuned=tuned)
+        case _:
+            pass
     error = getattr(event, "error", None)
     if error is not None and len(str(error["type"])) + len(str(error["text"])) > _TEXT_LIMIT:
         yield 15, f"record {record.seq} holds an error of {len(str(error['text']))} characters"
@@ -97,6 +99,20 @@ def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
     if not of.superseded:
         for name, after in unknown_after(state, of.step):
             yield 9, f"the undo {event.key} is intended while {name} is {after}"
+        for name in _standing_after(state, of.step):
+            yield 9, f"the undo {event.key} is intended while {name} stands, which follows it"
+
+
+def _standing_after(state: RunState, step: int) -> Iterator[str]:
+    """The transitive successors of a step that landed and are still to be taken back."""
+    for index in successors(state, step):
+        action, undo = state.forward[index], state.undo[index]
+        if action is None or action.state != "landed" or state.steps[index].compensation is None:
+            continue
+        done = undo is not None and undo.state in ("landed", "accepted")
+        passed = undo is not None and undo.case is not None and not state.steps[index].hold
+        if not done and not passed:
+            yield state.steps[index].name
 
 
 def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) -> Iterator[Finding]:
@@ -120,11 +136,13 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) ->
 
 
 def _absent(spec: SagaSpec, action: Action, event: Absent) -> Iterator[Finding]:
-    bound = absence_bound(action, contract_of(spec, action).provider)
-    first = action.first_absent
-    if bound is None:
+    provider = contract_of(spec, action).provider
+    in_flight, visible_after = provider.in_flight, provider.visible_after
+    if in_flight is None or visible_after is None:
         yield 12, f"{event.key} counts as absent, though nobody declared when absence is proof"
-    elif first is None or first < bound:
+        return
+    first, bound = action.first_absent, action.last_until + in_flight + visible_after
+    if first is None or first < bound or event.read_at < first:
         yield 12, f"{event.key} counts as absent without two readings that count"
 
 

@@ -47,6 +47,7 @@ class Strike(StrEnum):
     CANCELLED = "somebody cancels"
     OVERTAKEN = "sleeps before it, another does the rest"
     CLAIMED = "sleeps before it, another claims and dies"
+    NAPS = "sleeps after its commit, and wakes in time"
     OVERSLEPT = "sleeps after its commit, another does the rest"
 
 

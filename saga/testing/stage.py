@@ -210,6 +210,8 @@ class Stage:
     def _meanwhile(self, strike: Strike, seam: Seam) -> None:
         if strike is Strike.CANCELLED:
             self.cancel()
+        elif strike is Strike.NAPS:
+            self.clock.move(LEASE / 2)
         else:
             self._another(claims_only=strike is Strike.CLAIMED)
 

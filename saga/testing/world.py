@@ -161,7 +161,7 @@ class World:
         kind = _ThreadedDesk if blocks(do) else _Desk
         return kind(self, name, do, Facts(provider.spec, honours), (Refused, *refused))
 
-    def _arrives(self, call: Anyall[Any], *, probe: bool) -> Fate:
+    def _arrives(self, call: Call[Any], *, probe: bool) -> Fate:
         """A call has come out of the orchestrator: count it, check it."""
         with self._lock:
             if probe:
@@ -224,9 +224,18 @@ class _Desk:
             raise NoAnswer
         return fate
 
+    def _strange(self, receipt: Any) -> Any:
+        """The reply to a request of somebody else."""
+        echoes = {"idempotency_key", "intent_digest"} & set(type(receipt).model_fields)
+        if not echoes:
+            raise NoAnswer
+        return receipt.model_copy(update=dict.fromkeys(echoes, "of somebody else"))
+
     def _leave(
         self, call: Any, fate: Fate, known: Answer | None, receipt: Any, refusal: Exception | None
     ) -> Any:
+        if fate is Fate.MISDIRECT:
+            return self._strange(receipt)
         answer = known
         if answer is None:
             if fate is Fate.REFUSE:

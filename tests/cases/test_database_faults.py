@@ -223,7 +223,6 @@ def test_a_full_disk_stops_calls_and_loses_nothing(
                 full.set()
             running = asyncio.create_task(orchestrator.run_until_idle())
             await until_then(lambda: "is full" in caplog.text, "it notices")
-            await asyncio.sleep(0.5)
             calls = world.ledger.calls()
             assert len(calls) == (0 if place == "before the intent" else 1)
             full.clear()

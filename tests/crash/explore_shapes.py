@@ -6,7 +6,7 @@ shape is named `flow, provider, mishap`; with `nothing` the providers declare no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from saga import Call, Provider, Retry, Saga, Step, Undo, bind, input_of
 from saga.testing import Fate, Report, World, explore
 
-__all__ = ["SHAPES", "Shape", "order_flow", "trip"]
+__all__ = ["PROVIDERS", "SHAPES", "Shape", "order_flow", "trip"]
 
 
 class Order(BaseModel):
@@ -88,7 +88,9 @@ async def recall(call: Undo[Shipment, Parcel]) -> None:
     assert call.receipt.tracking
 
 
-def order_flow(provider: Provider, *, probes: bool) -> tuple[Saga[Order], World, Order]:
+def order_flow(
+    provider: Provider, *, probes: bool, timeout: float = 20
+) -> tuple[Saga[Order], World, Order]:
     world = World()
     order, retry = input_of(Order), Retry(attempts=2)
     reserved = Step(
@@ -107,7 +109,7 @@ def order_flow(provider: Provider, *, probes: bool) -> tuple[Saga[Order], World,
             "payments.charge",
             charge,
             target=["order_id"],
-            timeout=timedelta(seconds=20),
+            timeout=timeout,
             provider=provider,
             probe=probes,
             retry=retry,
@@ -187,7 +189,7 @@ _BOUNDS: dict[str, Any] = {
     "visible_after": timedelta(seconds=10),
     "late_until": timedelta(hours=1),
 }
-_PROVIDERS = {
+PROVIDERS = {
     "keys and probes": (Provider("shop", key_life=timedelta(hours=24), **_BOUNDS), True),
     "keys": (Provider("shop", key_life=timedelta(hours=24), **_BOUNDS), False),
     "probes": (Provider("shop", **_BOUNDS), True),
@@ -215,26 +217,29 @@ _MISHAPS: dict[_Flow, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Shape:
+    """One exploration. `plans`: of a contract, what becomes of its first requests and the rest."""
+
     name: str
     flow: _Flow
     provider: Provider
     probes: bool
-    refused: tuple[str, ...]
+    plans: Mapping[str, tuple[Fate, ...]]
 
     def explore(self, **options: Any) -> Report:
-        """Both ways: somebody may cancel at any moment."""
+        """Both ways: unless told otherwise, somebody may cancel at any moment."""
         saga, world, given = self.flow(self.provider, probes=self.probes)
-        for name in self.refused:
-            world.meets(name, then=Fate.REFUSE)
-        return explore(saga, given, cancel=True, **options)
+        for name, (*first, then) in self.plans.items():
+            world.meets(name, *first, then=then)
+        return explore(saga, given, **{"cancel": True, **options})
 
 
 def _shapes() -> Iterator[Shape]:
     for flow, mishaps in _MISHAPS.items():
-        for kind, (provider, probes) in _PROVIDERS.items():
+        for kind, (provider, probes) in PROVIDERS.items():
             for mishap, refused in mishaps.items():
                 name = f"{flow.__name__.replace('_', ' ')}, {kind}, {mishap}"
-                yield Shape(name, flow, provider, probes, refused)
+                plans = {contract: (Fate.REFUSE,) for contract in refused}
+                yield Shape(name, flow, provider, probes, plans)
 
 
 SHAPES = {shape.name: shape for shape in _shapes()}

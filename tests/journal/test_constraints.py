@@ -15,7 +15,7 @@ from saga.journal.tables import actions, cases, metadata, runs
 from tests.machine.walk import Node, Walk
 from tests.machine.walks import WALKS
 
-SOME = 14  # walks of more than a hundred; all of them take minutes
+SOME = 30  # walks of more than a hundred; all of them take minutes
 
 
 @dataclass(slots=True)

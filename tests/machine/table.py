@@ -34,7 +34,7 @@ BUDGETS = (
     NOTHING._replace(unknown=1, cancel=1),
     NOTHING._replace(not_sent=3, refused=1, verdict=1),
     NOTHING._replace(unknown=1, refused=1, verdict=1),
-    NOTHING._replace(refused=2, verdict=1),
+    NOTHING._replace(unknown=1, unsure=1),
 )
 
 

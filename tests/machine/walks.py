@@ -28,6 +28,8 @@ TROUBLES = {
     "a lost answer, a cancel": QUIET._replace(unknown=1, cancel=1),
     "a lost answer, a refusal": QUIET._replace(unknown=1, refused=1),
     "a lost answer": QUIET._replace(unknown=1),
+    "a lost answer, a crash, a cancel": QUIET._replace(unknown=1, crash=1, cancel=1),
+    "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
 }
 ONE_STEP = (
     "",
@@ -52,7 +54,8 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
             words = f"{provider} {special}".strip()
             for trouble in list(TROUBLES)[: 6 if special in THOROUGH else 5]:
                 yield words, line(words), trouble, False
-        yield f"{provider}, deadline", line(provider, deadline=3.0), "a person twice", False
+        for trouble in ("a person twice", "many not sent, a slow owner"):
+            yield f"{provider}, deadline", line(provider, deadline=3.0), trouble, False
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -63,6 +66,8 @@ def _in_threads(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
         words = f"{provider} {special}".strip()
         for trouble in ("lost answers and a crash", "refusals, a cancel, a person"):
             yield f"{words}, in threads", line(words), trouble, True
+    words = f"{provider} thrice"
+    yield f"{words}, in threads", line(words), "a lost answer, a crash, a cancel", True
 
 
 def _two_steps(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
@@ -83,6 +88,8 @@ def _graphs() -> Iterator[tuple[str, SagaSpec, str, bool]]:
     """Nothing may assume a line."""
     diamond: list[list[int]] = [[], [0], [0], [1, 2]]
     branches: list[list[int]] = [[], []]
+    beside = saga(["nothing", "keys irreversible"], branches)
+    yield "nothing beside keys irreversible", beside, "two lost answers, a person", False
     for provider in ("query", "nothing"):
         two, three, four = [provider] * 2, [provider] * 3, [provider] * 4
         yield f"3 x {provider}", saga(three, [[], [0], [1]]), "a lost answer, a cancel", False
@@ -96,9 +103,9 @@ def _graphs() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         name = f"{name}, one side irreversible"
         yield name, saga(four, diamond), "a lost answer, a cancel", False
         yield name, saga(four, diamond, 2.0), "a lost answer", False
-        beside = [provider, f"{provider} irreversible"]
         name = f"{provider} beside an irreversible one"
-        yield name, saga(beside, branches), "refusals, a cancel, a person", False
+        two[1] += " irreversible"
+        yield name, saga(two, branches), "refusals, a cancel, a person", False
 
 
 def _all() -> dict[str, Walk]:

@@ -48,6 +48,8 @@ ERRORS: dict[str, Callable[[], BaseException]] = {
     "text that raises": _BadText,
     "repr that raises": lambda: _BadName("x"),
     "50 MB": lambda: ValueError("é" * 25_000_000),
+    "50 MB of four bytes each": lambda: ValueError("\U0001f600" * 12_500_000),
+    "many leaves": lambda: ExceptionGroup("é" * 9000, [ValueError("é" * 99)] * 50),
     "group": lambda: ExceptionGroup("g", [ExceptionGroup("h", [ValueError("a")]), OSError("b")]),
     "group of exits": lambda: BaseExceptionGroup("g", [SystemExit(1), KeyboardInterrupt()]),
     "not an error": lambda: Warning("x"),

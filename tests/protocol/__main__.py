@@ -17,7 +17,8 @@ import sys
 from collections.abc import Sequence
 
 from tests.protocol.bugs import BUGS
-from tests.protocol.configurations import HOLD, RARE_PATHS
+from tests.protocol.configurations import HOLD
+from tests.protocol.rare_paths import never_taken
 from tests.protocol.search import Search
 from tests.protocol.taken_out import TAKEN_OUT
 from tests.protocol.trial import Trial, complaints, run_trial
@@ -37,6 +38,9 @@ _SECTIONS: tuple[tuple[str, Sequence[Trial]], ...] = (
 
 def main(arguments: Sequence[str]) -> int:
     """Exit code 0 if everything is as expected, else 1."""
+    if {"-h", "--help"} & set(arguments):
+        _say(__doc__ or "")
+        return 0
     names = [argument for argument in arguments if not argument.startswith("-")]
     shows_histories = "-v" in arguments
     wrong, labels, states, moves = 0, set[str](), 0, 0
@@ -51,14 +55,14 @@ def main(arguments: Sequence[str]) -> int:
                 complained = complaints(trial, found)
                 _say(_line(trial, found, complained))
                 if shows_histories:
-                    _show(found)
+                    _show(trial, found)
                 wrong += bool(complained)
                 states, moves = states + found.states, moves + found.transitions
                 if trials is HOLD:
                     labels |= found.labels
     _say(f"\n{states} states, {moves} transitions, {wrong} not as expected")
     if not names:
-        never = [path for path in RARE_PATHS if not any(path in label for label in labels)]
+        never = never_taken(labels)
         _say(f"rare paths never taken where all laws hold: {', '.join(never) or 'none'}")
         wrong += len(never)
     return 1 if wrong else 0
@@ -73,7 +77,9 @@ def _line(trial: Trial, found: Search, complained: list[str]) -> str:
     return f"  {trial.name:88} {counts}  {verdict}{result}"
 
 
-def _show(found: Search) -> None:
+def _show(trial: Trial, found: Search) -> None:
+    if trial.why:
+        _say(f'      "{trial.why}"')
     for law, history in found.broken.items():
         _say(f"      {law}")
         for label in history:

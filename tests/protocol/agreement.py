@@ -67,6 +67,8 @@ def _of_action(
     yield "unsettled", model.unsettled, tuple(sorted(action.open))
     yield "receipt", _receipt(model), action.receipt
     yield "others", [receipt_of(one) for one in model.others], action.others
+    yield "not sent", model.not_sent, action.not_sent
+    yield "resends", model.resends, action.resends
     yield "refused", model.refused, action.refusals > 0
     yield "case", model.case, "" if action.case is None else run.cases[action.case].kind
     yield "undone", model.undone, action.undone

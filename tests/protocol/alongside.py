@@ -9,7 +9,6 @@ less than the model allows, and later; it may do nothing else.
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -38,9 +37,9 @@ from tests.protocol.moves import Move, Record
 from tests.protocol.names import Key
 from tests.protocol.outside import tick
 from tests.protocol.processes import COUNT
+from tests.protocol.product import TICK, saga_of, twin_of
 from tests.protocol.search import start, transitions
 from tests.protocol.setting import Setting
-from tests.protocol.spec import TICK, saga_of
 from tests.protocol.states import State
 from tests.protocol.world import World
 
@@ -71,7 +70,7 @@ class _Pair:
     def then(self, label: str, state: State | None = None) -> _Pair:
         return _Pair(
             self.state if state is None else state,
-            _twin(self.run),
+            twin_of(self.run),
             self.now,
             (*self.history, label),
             self.shown,
@@ -213,49 +212,48 @@ class Alongside:
         after.state = w.freeze()
 
     def _command(self, pair: _Pair, record: Record) -> Command:
-        at, key = pair.now, record.key
-        name = "" if key is None else name_of(pair.run, key)
-        receipt = receipt_of(record.receipt)
+        at = pair.now
         match record.command:
-            case "intend":
-                assert key is not None
-                return Intend(
-                    at=at,
-                    fence=1,
-                    step=key.step - 1,
-                    direction=UNDO if key.undo else FORWARD,
-                    generation=key.lives,
-                    target="-",
-                    digest="d",
-                    args=None,
-                    threaded=False,
-                )
-            case "send":
-                return Send(at=at, fence=1, key=name, threaded=False)
-            case "reply":
-                return Reply(
-                    at=at, key=name, attempt=record.attempt, result=record.result, receipt=receipt
-                )
-            case "report":
-                return Report(
-                    at=at,
-                    key=name,
-                    digest="d",
-                    attempt=record.attempt,
-                    result=record.result,
-                    receipt=receipt,
-                )
-            case "probe":
-                answer = record.result or "cannot_say"
-                return ProbeAnswer(at=at, key=name, started=at, answer=answer, receipt=receipt)
+            case "intend" | "send":
+                return self._sending(pair, record)
+            case "reply" | "report" | "probe":
+                return self._evidence(pair, record)
             case "resolve":
                 return self._verdict(pair, record)
             case "cancel":
                 return Cancel(at=at, reason="because", actor=None)
-            case "lost":
-                return Lost(at=at)
-            case "wake":
-                return Wake(at=at)
+            case "lost" | "wake":
+                return Lost(at=at) if record.command == "lost" else Wake(at=at)
+
+    def _sending(self, pair: _Pair, record: Record) -> Command:
+        at, key = pair.now, record.key
+        assert key is not None
+        if record.command == "send":
+            return Send(at=at, fence=1, key=name_of(pair.run, key), threaded=False)
+        return Intend(
+            at=at,
+            fence=1,
+            step=key.step - 1,
+            direction=UNDO if key.undo else FORWARD,
+            generation=key.lives,
+            target="-",
+            digest=_DIGEST,
+            args=None,
+            threaded=False,
+        )
+
+    def _evidence(self, pair: _Pair, record: Record) -> Command:
+        at, attempt, result = pair.now, record.attempt, record.result
+        assert record.key is not None
+        name, receipt = name_of(pair.run, record.key), receipt_of(record.receipt)
+        if record.command == "reply":
+            return Reply(at=at, key=name, attempt=attempt, result=result, receipt=receipt)
+        if record.command == "probe":
+            answer = result or "cannot_say"
+            return ProbeAnswer(at=at, key=name, started=at, answer=answer, receipt=receipt)
+        return Report(
+            at=at, key=name, digest=_DIGEST, attempt=attempt, result=result, receipt=receipt
+        )
 
     def _verdict(self, pair: _Pair, record: Record) -> Command:
         case, version, looked_at = pair.shown
@@ -275,6 +273,7 @@ class Alongside:
         self.differences.append(Difference(what, pair.history))
 
 
+_DIGEST = "of everything"
 _PLANNED = ("intend", "send", "probe", "wake")
 
 
@@ -284,19 +283,3 @@ def _hidden(run: RunState) -> Hashable:
         (key, one.asked, one.last_answer, one.resends, one.not_sent)
         for key, one in run.actions.items()
     )
-
-
-def _twin(run: RunState) -> RunState:
-    """A copy that shares nothing that changes."""
-    twin = copy.copy(run)
-    twin.actions = {key: copy.copy(action) for key, action in run.actions.items()}
-    for action in twin.actions.values():
-        action.open = {number: copy.copy(one) for number, one in action.open.items()}
-        action.others = list(action.others)
-    for column in ("forward", "undo"):
-        actions = [None if one is None else twin.actions[one.key] for one in getattr(run, column)]
-        setattr(twin, column, actions)
-    twin.active = {key: twin.actions[key] for key in run.active}
-    twin.cases = {name: copy.copy(case) for name, case in run.cases.items()}
-    twin.ready = list(run.ready)
-    return twin

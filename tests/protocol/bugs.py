@@ -81,7 +81,7 @@ class LifeCountsFromLastSending(Machine):
 
 class BlindResend(Machine):
     def may_resend(self, w: World, key: Key, action: Action) -> bool:
-        return action.spent < self.setting.attempts
+        return action.resends < self.setting.attempts - 1
 
 
 class UndoWhileSuccessorUnknown(Machine):
@@ -177,8 +177,8 @@ class WatchEndsAtOnce(PartTwo):
 _NO_PROBE = Setting(probe="none")
 _NO_KEYS = Setting(keys=False)
 _NEITHER = Setting(keys=False, probe="none")
-_REPORTED = replace(_NO_KEYS, every_effect_is_reported=True)
 _ONE_STEP = Setting(steps=1, refusable=())
+_REPORTED = replace(_ONE_STEP, keys=False, every_effect_is_reported=True)
 _UNDO_REFUSED = (Key(2), Key(1, undo=1))
 
 
@@ -219,7 +219,7 @@ BUGS = (
     _seeded(
         LifeCountsFromLastSending,
         "law 2",
-        replace(_NO_PROBE, attempts=3, late_until=1, key_life=5),
+        replace(_ONE_STEP, probe="none", attempts=3, late_until=1, key_life=5),
         lost=2,
         slow=2,
     ),
@@ -228,7 +228,7 @@ BUGS = (
     _seeded(CancelReleases, "law 8", Setting(), lost=1, stop=1),
     _seeded(CancelForgetsTheUnknown, "law 4", Setting(), lost=1, stop=1),
     _seeded(DeadEndWithoutCase, "law 4", _NEITHER, lost=1),
-    _seeded(NotSentSettlesAllAttempts, "law 3", _NO_PROBE, lost=2),
+    _seeded(NotSentSettlesAllAttempts, "law 3", _NO_PROBE, lost=2, stop=1),
     _seeded(FailureOfUndoIsLost, "law 8", Setting(refusable=_UNDO_REFUSED)),
     _seeded(UndoKeyMadeAtCallTime, "law 2", Setting(), crash=1),
     _seeded(EndedRunIsReopened, "law 7", _REPORTED, stalled=1, lost=1, stop=1),

@@ -150,8 +150,9 @@ def _retry(w: World, look: Look, seen: tuple[int, ...]) -> None:
     behind: on this person's word it did not happen."""
     key, action = look.key, w.actions[look.key]
     earliest = w.machine.earliest_after_look(look, action)
+    w.set_action(key, not_sent=0, resends=0)
     if w.machine.after_retry(key, action) == key:
-        w.set_action(key, again="same", spent=0, refused=False, since_earliest=earliest)
+        w.set_action(key, again="same", refused=False, since_earliest=earliest)
         return
     if action.status == "open":
         w.machine.absent(w, key)

@@ -29,7 +29,7 @@ class Results(Unwinding):
         w.actions[key] = action._replace(
             status="open",
             attempts=attempt,
-            spent=action.spent + 1,
+            resends=action.resends + self.repeats(action),
             unsettled=(*action.unsettled, attempt),
             since_send_by=-self.setting.timeout,
             since_earliest=action.since_earliest if action.attempts else 0,
@@ -37,6 +37,11 @@ class Results(Unwinding):
             again="",
         )
         w.set_calls(p, (*w.processes[p].calls, Call(key, attempt, "ready", self.setting.timeout)))
+
+    def repeats(self, action: Action) -> bool:
+        """ "Retry paces not-sent attempts, probes and resends, each counted apart." What a person
+        asked for is not counted."""
+        return (bool(action.unsettled) or action.was_absent) and action.again != "same"
 
     def reply(self, w: World, key: Key, attempt: int, result: Result, receipt: int = NONE) -> None:
         """An attempt's own reply, or a report. It is decided on the journal's state, whoever
@@ -95,6 +100,7 @@ class Results(Unwinding):
             left, refused = self.left_after_refusal(action, attempt), True
         else:
             left, refused = self.left_after_not_sent(action, attempt), action.refused
+            w.set_action(key, not_sent=action.not_sent + 1)
         status = "open" if left else "refused" if refused else self.when_nothing_left(action)
         w.set_action(key, status=status, unsettled=left, refused=refused)
         if not left and action.case != "late":

@@ -138,7 +138,7 @@ class Rules:
     def may_resend(self, w: World, key: Key, action: Action) -> bool:
         """ "Else inside key life: resend under the same key." "When the run is winding down:
         resend inside key life, but only a step that can be undone." """
-        if not self.setting.keys or action.spent >= self.setting.attempts:
+        if not self.setting.keys or action.resends >= self.setting.attempts - 1:
             return False
         no_way_back = w.run.phase != "running" and self.is_irreversible(key)
         return self.is_in_life(action) and not no_way_back

@@ -67,7 +67,7 @@ class Setting:
     budget: Budget = _NOTHING
 
     # Limits of the model: the product counts further and the rules are the same.
-    attempts: int = 2  # sendings under one key until a person asks for more
+    attempts: int = 2  # not-sent attempts, and sendings of what is unknown, counted apart
     generations: int = 2
     stricter: bool = False  # also the laws that nobody can keep, see `laws`
 

@@ -67,7 +67,8 @@ class Action(NamedTuple):
 
     status: Status = "open"
     attempts: int = 0  # sendings so far; the number of the last one
-    spent: int = 0  # of these, since a person last asked for another
+    not_sent: int = 0  # attempts that provably did nothing, since a person last asked for another
+    resends: int = 0  # sendings that repeated one not known to have failed, since then
     unsettled: tuple[int, ...] = ()  # attempts of which nobody knows what became
     since_send_by: int = 0  # age of the last moment a byte may leave; below 0: it is to come
     since_earliest: int = 0  # age of the earliest moment at which it can have landed

@@ -201,7 +201,7 @@ TAKEN_OUT = (
     _without(
         WithoutAgeOfLook,
         "law 2",
-        replace(_REPORTED, probe="finds only"),
+        replace(_ONE_STEP, probe="finds only", every_effect_is_reported=True),
         stalled=1,
         lost=1,
         verdict=1,
@@ -216,7 +216,12 @@ TAKEN_OUT = (
         doubled=1,
     ),
     _without(
-        WithoutCaseAfterEnd, "law 3", replace(_REPORTED, keys=False), stalled=1, lost=1, stop=1
+        WithoutCaseAfterEnd,
+        "law 3",
+        replace(_ONE_STEP, keys=False, every_effect_is_reported=True),
+        stalled=1,
+        lost=1,
+        stop=1,
     ),
     _without(
         WithoutCaseAfterUndo,

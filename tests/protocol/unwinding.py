@@ -33,9 +33,9 @@ class Unwinding(Rules):
     def is_used_up(self, w: World, key: Key, action: Action) -> bool:
         """Nothing is under way, and the machine may not try again by itself."""
         if action.status == "not_sent":
-            return action.spent >= self.setting.attempts
+            return action.not_sent >= self.setting.attempts
         return action.status == "absent" and (
-            self.after_absence(key) == key and action.spent >= self.setting.attempts
+            self.after_absence(key) == key and action.resends >= self.setting.attempts - 1
         )
 
     def _turn(self, w: World) -> None:

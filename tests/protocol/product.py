@@ -1,11 +1,14 @@
-"""A setting as the product knows it: the specification that `saga.machine` decides by."""
+"""The product's side: a setting as the specification it decides by, and a run to go on from."""
 
 from __future__ import annotations
 
+import copy
+
 from saga.definition.spec import ContractSpec, ProviderSpec, RetrySpec, SagaSpec, StepSpec
+from saga.machine.state import RunState
 from tests.protocol.setting import Setting
 
-__all__ = ["TICK", "saga_of"]
+__all__ = ["TICK", "saga_of", "twin_of"]
 
 TICK = 10.0  # seconds
 
@@ -57,3 +60,19 @@ def _contract(setting: Setting, name: str, *, needs_receipt: bool) -> ContractSp
         retry=RetrySpec(attempts=setting.attempts, first=0.0, factor=1.0, longest=0.0, jitter=0.0),
         needs_receipt=needs_receipt,
     )
+
+
+def twin_of(run: RunState) -> RunState:
+    """A copy that shares nothing that changes."""
+    twin = copy.copy(run)
+    twin.actions = {key: copy.copy(action) for key, action in run.actions.items()}
+    for action in twin.actions.values():
+        action.open = {number: copy.copy(one) for number, one in action.open.items()}
+        action.others = list(action.others)
+    for column in ("forward", "undo"):
+        actions = [None if one is None else twin.actions[one.key] for one in getattr(run, column)]
+        setattr(twin, column, actions)
+    twin.active = {key: twin.actions[key] for key in run.active}
+    twin.cases = {name: copy.copy(case) for name, case in run.cases.items()}
+    twin.ready = list(run.ready)
+    return twin

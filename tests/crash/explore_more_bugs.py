@@ -1,0 +1,269 @@
+"""More seeded bugs, of our own: what somebody could come to think of as a simplification."""
+
+from __future__ import annotations
+
+from saga.testing import Fate
+from tests.crash.explore_bug import Bug, bug, shape
+from tests.crash.explore_shapes import SHAPES
+
+__all__ = ["MORE_BUGS"]
+
+_WELL = SHAPES["order flow, keys and probes, all goes well"]
+_SHIP_REFUSED = SHAPES["order flow, keys and probes, ship is refused"]
+
+MORE_BUGS: tuple[Bug, ...] = (
+    bug(
+        "what a dead owner had in flight stays in flight",
+        {
+            "orchestrator.runner": """
+-            run.mailbox.append(Letter(lambda at: Lost(at=at)))
++            run.again_at = self._clock.now()
+"""
+        },
+        _WELL,
+        4,
+    ),
+    bug(
+        "a refusal speaks for attempts that are still unknown",
+        {
+            "machine.results": """
+-        settles = provider.honours_keys and provider.replays_refusals
++        settles = provider.honours_keys
+"""
+        },
+        shape("keys", payments__charge=(Fate.LATE, Fate.REFUSE)),
+        3,
+    ),
+    bug(
+        "a run ends while an action is unknown",
+        {
+            "machine.unwinding": """
+-    if action.state in ("sending", "unknown"):
++    if action.state == "sending":
+"""
+        },
+        _WELL,
+        8,
+        9,
+    ),
+    bug(
+        "a key lives for ever",
+        {
+            "machine.ways": """
+-    return send_by + margin < action.first_at + provider.key_life
++    return send_by + margin > action.first_at
+"""
+        },
+        SHAPES["order flow, keys, all goes well"],
+        2,
+    ),
+    bug(
+        "what follows from a result is left for later",
+        {
+            "machine.decide": """
+-    for _ in range(_FOLLOW_LIMIT):
++    for _ in range(_FOLLOW_LIMIT if not events else 1):
+         more = consequences(spec, state, command.at)
+-        if not more:
++        if not more or events:
+"""
+        },
+        _SHIP_REFUSED,
+        13,
+    ),
+    bug(
+        "undone in the order in which it was done",
+        {
+            "machine.unwinding": """
+-    for step in reversed(spec.steps):  # they stand after what they follow
+-        if all(clear[later] for later in step.before):
++    for step in spec.steps:
++        if all(clear[earlier] for earlier in step.after):
+"""
+        },
+        _SHIP_REFUSED,
+        9,
+    ),
+    bug(
+        "a call begins however late its commit came",
+        {
+            "orchestrator.caller": """
+-        if remaining <= 0 or self._clock.now() >= outgoing.send_by:
++        if remaining <= 0 and self._clock.now() < outgoing.send_by:
+"""
+        },
+        _WELL,
+        1,
+        rival=True,
+        cancel=False,
+    ),
+    bug(
+        "a probe that fails counts as absent",
+        {
+            "orchestrator.outcome": """
+-        return Answer("cannot_say", reason=f"{described['type']}: {described['text']}"[:500])
++        return Answer("absent", reason=f"{described['type']}: {described['text']}"[:500])
+     if isinstance(value, Absent):
+"""
+        },
+        _WELL,
+        3,
+    ),
+    bug(
+        "absence counts while a request may still be under way",
+        {
+            "machine.ways": """
+-    return action.last_until + provider.in_flight + provider.visible_after
++    return action.last_until + provider.visible_after
+"""
+        },
+        _WELL,
+        3,
+        12,
+    ),
+    bug(
+        "one reading of absence is enough",
+        {
+            "machine.results": """
+-    if counted and first is not None and probe.started >= first + visible_after:
++    if counted and (first is None or probe.started >= first + visible_after):
+"""
+        },
+        _WELL,
+        12,
+    ),
+    bug(
+        "completed when the last step has been sent",
+        {
+            "machine.follow": """
+-    if state.landed == len(spec.steps):
++    if state.landed + len(state.active) == len(spec.steps) and not state.ready:
+"""
+        },
+        _WELL,
+        12,
+    ),
+    bug(
+        "the first step is not undone",
+        {
+            "machine.unwinding": """
+-    return all(_settled(spec, state, step.index) for step in spec.steps)
++    return all(_settled(spec, state, step.index) for step in spec.steps[1:])
+"""
+        },
+        _SHIP_REFUSED,
+        8,
+        3,
+    ),
+    bug(
+        "a resend is the first attempt again",
+        {
+            "machine.decide": """
+-            attempt=action.attempts + 1,
++            attempt=max(action.attempts, 1),
+"""
+        },
+        SHAPES["order flow, keys, all goes well"],
+        1,
+    ),
+    bug(
+        "a call that fails is repeated on the spot",
+        {
+            "orchestrator.threads": """
+         except BaseException as error:  # noqa: BLE001  whatever user code raises becomes a result
+-            return Ended(error=error)
++            return Ended(value=self._function(self._call))
+"""
+        },
+        SHAPES["order flow, nothing, all goes well"],
+        2,
+    ),
+    bug(
+        "the due time is forgotten when a run is given back",
+        {
+            "orchestrator.runner": """
+-            due=due,
+-            hold=Hold(self._owner, run.fence, run.leaving),
++            due=None if run.leaving else due,
++            hold=Hold(self._owner, run.fence, run.leaving),
+"""
+        },
+        _WELL,
+        4,
+    ),
+    bug(
+        "a lost race loses the results, too",
+        {
+            "orchestrator.runner": """
+-        run.mailbox = [*letters, *run.mailbox]
++        run.mailbox = [*letters[1:], *run.mailbox]
+"""
+        },
+        _WELL,
+        4,
+    ),
+    bug(
+        "an undo is called with the receipt of another step",
+        {
+            "orchestrator.compiled": """
+-    of = state.actions[action.of_key or ""]
++    of = next(one for one in state.actions.values() if one.key != action.of_key)
+"""
+        },
+        _SHIP_REFUSED,
+        1,
+    ),
+    bug(
+        "unknown is sent again where keys mean nothing",
+        {
+            "machine.ways": """
+     provider = contract.provider
+     if provider.key_life is None:
+-        return False
++        return action.resends == 0
+"""
+        },
+        SHAPES["order flow, nothing, all goes well"],
+        2,
+    ),
+    bug(
+        "what was refused is undone",
+        {
+            "machine.unwinding": """
+-        return action.state == "landed"
++        return action.state in ("landed", "refused")
+"""
+        },
+        SHAPES["order flow, keys and probes, reserve is refused"],
+        8,
+    ),
+    bug(
+        "a person is believed too early",
+        {
+            "machine.resolve": """
+-    if command.at < bound:
++    if command.at < bound - 86_400:
+""",
+            "machine.resolve ": """
+-    if command.looked_at < bound:
++    if command.looked_at < bound - 86_400:
+""",
+        },
+        SHAPES["order flow, probes, all goes well"],
+        11,
+        person=True,
+    ),
+    bug(
+        "the lease is not asked before a call",
+        {
+            "orchestrator.shift": """
+-            clock, threads, resources, self._runner.deliver, lambda: self._membership.holds
++            clock, threads, resources, self._runner.deliver, lambda: not self._runner.stopping
+"""
+        },
+        shape("keys and probes", timeout=3 * 3600),
+        6,
+        rival=True,
+        cancel=False,
+    ),
+)
