@@ -66,3 +66,8 @@ class CannotSay:
     """A probe's answer: the provider cannot be asked now, or does not know."""
 
     reason: str = ""
+
+
+# They are shown to people in cases and errors under the name by which people import them.
+for _public in (Refused, NotSent, Unknown):
+    _public.__module__ = "saga"

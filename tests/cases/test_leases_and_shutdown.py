@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from saga.journal.ownership import LifeLock
 from saga.journal.sqlite import library
+from tests.cases.strangers import stranger
 from tests.cases.waiting import until
 from tests.cases.world import World
 
@@ -80,28 +80,22 @@ def test_recovery_is_not_starved_by_runs_that_it_may_not_touch(world: World) -> 
         world.start(f"b{number:03}")
     for number in range(20):
         world.start(f"orphan{number:02}")
-    lock = LifeLock(world.folder / "saga.db", "steady")
-    with library.connect(str(world.folder / "saga.db"), isolation_level=None) as connection:
-        for name, state, lease in (("steady", "alive", 600.0), ("gone", "dead", 1.0)):
-            connection.execute(
-                "INSERT INTO orchestrators "
-                "(id, host, pid, sagas, state, beat, beat_at, lease, stuck) "
-                "VALUES (?, 'h', 1, '[]', ?, 1, ?, ?, 0)",
-                (name, state, time.time() - 300, lease),
-            )
+    with stranger(world, "steady"):
+        connection = library.connect(str(world.folder / "saga.db"), isolation_level=None)
         connection.execute("UPDATE runs SET owner = 'steady' WHERE run_id < 'orphan'")
         connection.execute("UPDATE runs SET owner = 'gone' WHERE run_id >= 'orphan'")
-    connection.close()
-    before = world.query("SELECT * FROM runs WHERE owner = 'steady' ORDER BY run_id")
-    begun = time.monotonic()
-    world.run_until_idle(runs_at_once=10, poll=1.0)
+        connection.close()
+        before = world.query("SELECT * FROM runs WHERE owner = 'steady' ORDER BY run_id")
+        begun = time.monotonic()
+        world.run_until_idle(runs_at_once=10, poll=1.0)
+        taken = time.monotonic() - begun
+        after = world.query("SELECT * FROM runs WHERE owner = 'steady' ORDER BY run_id")
 
-    assert time.monotonic() - begun < 5.0
+    assert taken < 5.0
     ended = world.query("SELECT run_id FROM runs WHERE phase = 'ended'")
     assert len(ended) == 20
     assert all(run_id.startswith("orphan") for (run_id,) in ended)
-    assert world.query("SELECT * FROM runs WHERE owner = 'steady' ORDER BY run_id") == before
-    lock.close()
+    assert after == before
 
 
 def test_sigterm_starts_nothing_new_and_the_grace_is_a_total(world: World) -> None:

@@ -132,7 +132,7 @@ def test_a_run_is_shown_with_steps_keys_receipts_and_undos(served: Shell) -> Non
     key = served.json("show", "shown")["steps"][0]["key"]
     for text in (
         "outcome  compensated",
-        "cause    refused at flight (saga.definition.answers.Refused: no seats)",
+        "cause    refused at flight (saga.Refused: no seats)",
         'receipt  {"booking_id": "H-shown"}',
         f"key  {key}/undo@1",
     ):

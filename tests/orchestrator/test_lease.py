@@ -17,6 +17,7 @@ from saga.journal.sqlite import library
 from tests.cases.faulty_database import OnDatabase
 from tests.cases.ledger import Ledger
 from tests.cases.scripted import Plan, Proof
+from tests.cases.strangers import stranger
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
 from tests.orchestrator.moved_clock import MovedClock
@@ -167,13 +168,17 @@ def test_what_an_owner_knows_of_a_run_that_it_lost_is_kept_as_a_report(
     world.client.start(app.sagas[0], {}, run_id="r1")
 
     async def main() -> None:
+        with stranger(world, "other"):
+            await lose_it()
+            assert world.query("SELECT owner, fence FROM runs") == [("other", 3)]
+
+    async def lose_it() -> None:
         async with running(world, app, poll=5.0):
             await until_then(taken.is_set, "it is somebody else's")
             if result != "unknown":
                 await until_then(lambda: ("report", 0) in fences(world), "the report is there")
 
     asyncio.run(main())
-    assert world.query("SELECT owner, fence FROM runs") == [("other", 3)]
     assert len(world.ledger.calls()) == 1
     expected = [("start", 0), ("intend", 2)]
     assert fences(world) == expected + ([] if result == "unknown" else [("report", 0)])
@@ -196,20 +201,20 @@ def test_what_was_known_when_the_lease_ended_is_brought_as_evidence(world: World
     world.start(s1="hold:gate land")
     sleeper = world.orchestrator(lease=LEASE)
     world.held("gate")
-    foreign = library.connect(str(world.folder / "saga.db"), isolation_level=None)
-    foreign.execute("BEGIN IMMEDIATE")
-    world.ledger.open("gate")
-    until(lambda: world.ledger.lines("end"), "it has landed")
-    foreign.execute("UPDATE runs SET owner = 'other', fence = fence + 1")
-    beats = foreign.execute("SELECT beat FROM orchestrators").fetchall()
-    _pass(LEASE * 2)
-    assert foreign.execute("SELECT beat FROM orchestrators").fetchall() == beats
-    foreign.execute("COMMIT")
-    foreign.close()
-
-    until(lambda: world.show().steps[0].state == "landed", "the evidence has arrived")
-    assert fences(world)[-1] == ("report", 0)
-    assert "lost its lease" in until(lambda: sleeper.log, "it says so")
+    with stranger(world, "other"):
+        foreign = library.connect(str(world.folder / "saga.db"), isolation_level=None)
+        foreign.execute("BEGIN IMMEDIATE")
+        world.ledger.open("gate")
+        until(lambda: world.ledger.lines("end"), "it has landed")
+        foreign.execute("UPDATE runs SET owner = 'other', fence = fence + 1")
+        beats = foreign.execute("SELECT beat FROM orchestrators").fetchall()
+        _pass(LEASE * 2)
+        assert foreign.execute("SELECT beat FROM orchestrators").fetchall() == beats
+        foreign.execute("COMMIT")
+        foreign.close()
+        until(lambda: world.show().steps[0].state == "landed", "the evidence has arrived")
+        assert fences(world)[-1] == ("report", 0)
+    until(lambda: "lost its lease" in sleeper.log, "it says so")
 
 
 def _pass(seconds: float) -> None:

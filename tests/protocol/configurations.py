@@ -36,7 +36,7 @@ _KINDS = {
     "neither": Setting(keys=False, probe="none"),
 }
 
-_EVERYWHERE = (
+_EVERYWHERE: tuple[_Row, ...] = (
     _Row(
         "a process dies, a message is lost, somebody stops the run, a person decides",
         Budget(crash=1, lost=1, stop=1, verdict=1),
@@ -125,7 +125,7 @@ _EVERYWHERE = (
     ),
 )
 
-_WHERE_KEYS_ARE_HONOURED = (
+_WHERE_KEYS_ARE_HONOURED: tuple[_Row, ...] = (
     _Row(
         "an owner pauses, another dies, a webhook reports, a request is doubled",
         Budget(pause=1, crash=1, report=1, doubled=1),
@@ -135,7 +135,7 @@ _WHERE_KEYS_ARE_HONOURED = (
 
 # What lands late is seen by the watch of part 2; a probe may be of little help.
 _FINDS = {"probe": "finds only"}
-_WHERE_IT_CAN_BE_ASKED = (
+_WHERE_IT_CAN_BE_ASKED: tuple[_Row, ...] = (
     _Row(
         "the probe never says absent, a person decides twice",
         Budget(lost=1, stop=1, verdict=2),
@@ -188,7 +188,7 @@ _WHERE_IT_CAN_BE_ASKED = (
 )
 
 # A person waits for `late_until`, so part 1 is as good as part 2.
-_WHERE_IT_CANNOT_BE_ASKED = (
+_WHERE_IT_CANNOT_BE_ASKED: tuple[_Row, ...] = (
     _Row(
         "a request stalls, a person decides",
         Budget(stalled=1, slow=1, lost=2, verdict=1),
@@ -207,7 +207,7 @@ _WHERE_IT_CANNOT_BE_ASKED = (
     ),
 )
 
-_ONLY_A_PROBE = (
+_ONLY_A_PROBE: tuple[_Row, ...] = (
     _Row(
         "a sender sleeps without bound, and brings its evidence",
         Budget(pause=1, verdict=1),
