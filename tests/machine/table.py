@@ -49,7 +49,7 @@ class _Situations(Walk):
 
 
 def _saga() -> SagaSpec:
-    spec = line("keys query", "query")
+    spec = line("keys query forgetful", "query")
     return replace(
         spec,
         steps=tuple(

@@ -75,6 +75,8 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     later = action.due > now and action.case is None
     if later and (action.state == "unknown" or (action.state == "not_sent" and repeats)):
         words.append("next sending later")
+    if action.state in ("unknown", "absent") and _key_too_old(action, contract, now):
+        words.append("key too old")
     if action.wish is not None:
         words.append(f"a person wants: {action.wish}")
     if action.others:
@@ -82,6 +84,14 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     if action.case is not None:
         words.append(f"case {state.cases[action.case].kind}")
     return ", ".join(words)
+
+
+def _key_too_old(action: Action, contract: ContractSpec, now: float) -> bool:
+    """What is sent now might arrive when the provider has forgotten the first landing."""
+    life, in_flight = contract.provider.key_life, contract.provider.in_flight
+    if life is None or in_flight is None:
+        return False
+    return max(now, action.due) + contract.timeout + in_flight >= action.first_at + life
 
 
 def _attempts(action: Action) -> list[str]:
