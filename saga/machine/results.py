@@ -23,7 +23,7 @@ from saga.machine.events import (
 from saga.machine.follow import case_for, settled_by_evidence
 from saga.machine.state import Action, RunState
 from saga.machine.waits import wait_before
-from saga.machine.ways import absence_bound, being_undone, contract_of
+from saga.machine.ways import Next, absence_bound, being_undone, contract_of, next_move
 
 __all__ = ["answered", "landed", "lost", "replied"]
 
@@ -142,8 +142,8 @@ def answered(
     """What the provider said when it was asked by key."""
     if probe.answer == "landed":
         return landed(spec, state, action, 0, probe.receipt, "probe")
-    unsettled = action.state == "unknown" or (action.state == "absent" and action.case is None)
-    if action.superseded or not (unsettled or action.wish == "probe"):
+    unsettled = action.state == "unknown" or _is_read_again(spec, state, action, probe.at)
+    if not unsettled and action.wish != "probe":
         return Rejected(Rejection.NOTHING_NEW, f"{action.key} has been settled or sent meanwhile")
     contract = contract_of(spec, action)
     visible_after = contract.provider.visible_after or 0.0
@@ -171,3 +171,11 @@ def answered(
             due=max(due, probe.at),
         )
     ]
+
+
+def _is_read_again(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
+    """The proof of its absence is too old to send it again."""
+    if action.state != "absent" or action.wish is not None:
+        return False
+    move = next_move(spec, state, action, now)
+    return move is not None and move.next is Next.PROBE

@@ -18,6 +18,9 @@ from saga.testing.outside import Fate
 __all__ = ["Crash", "Fault", "Kind", "Point", "Seam", "Strike", "name_of"]
 
 
+_POINTS = 2000  # after so many a life comes to no rest
+
+
 class Crash(KeyboardInterrupt):
     """The process is gone at this instruction.
 
@@ -77,6 +80,7 @@ class Seam:
         self.points: list[Point] = []
         self.dead = False
         self.struck = False
+        self.restless = False
         self._fault = fault
         self._died = died
         self._numbers = dict.fromkeys(Kind, 0)
@@ -85,6 +89,9 @@ class Seam:
     def arrive(self, kind: Kind, name: str = "") -> Strike | None:
         """A fault point is reached; what goes wrong there."""
         if self.dead:
+            raise Crash
+        if len(self.points) >= _POINTS:
+            self.dead = self.restless = True
             raise Crash
         self._numbers[kind] += 1
         self.points.append(Point(kind, f"{self._numbers[kind]} {name}".rstrip()))

@@ -36,7 +36,6 @@ from saga.testing.world import World
 __all__ = ["RUN_ID", "Image", "Life", "Stage"]
 
 RUN_ID = "explored"
-_LOOKS = 1000  # after so many waits a run comes to no rest
 _MEMORY = Path("/dev/shm")  # noqa: S108  a folder of our own is made there
 
 
@@ -132,6 +131,8 @@ class Stage:
         self.observer.look()
         if died:
             life.died = died[0]
+        elif seam.restless:
+            life.violations.append(Violation(4, RUN_ID, "it comes to no rest"))
         else:
             self.world.outside.settle()
             life.violations += broken_laws(self._databases[2], self.world.ledger)
@@ -167,7 +168,7 @@ class Stage:
         )
         orchestrator = explored(self.app, database, seam, hooks, self.clock, self._ids)
         async with orchestrator:
-            for _ in range(_LOOKS):
+            while True:
                 await orchestrator.run_until_idle()
                 self.observer.look()
                 later = self._next_due()
@@ -175,7 +176,6 @@ class Stage:
                     return
                 # What is overdue and not ours is taken over when its owner's lease is over.
                 self.clock.move(max(later - self.clock.now(), LEASE / 4))
-        self.observer.violations.append(Violation(4, RUN_ID, "it comes to no rest"))
 
     def _next_due(self) -> float | None:
         dues = [

@@ -84,7 +84,7 @@ _ASKED_FOR = (
         {
             "journal.statements": """
 -        anyone = sa.and_(runs.c.run_id == run, runs.c.version == expected)
-+        anyone = sa.and_(runs.c.run_id == run, expected > -1)
++        anyone = sa.and_(runs.c.run_id == run, expected.is_not(None))
 """,
             "journal.statements ": """
 -        self.record = Statement(sa.insert(journal), dialect)
@@ -101,8 +101,8 @@ _ASKED_FOR = (
             "journal.statements": """
 -            runs.c.owner == sa.bindparam("the_owner"),
 -            runs.c.fence == sa.bindparam("the_fence"),
-+            sa.bindparam("the_owner", "") != "",
-+            sa.bindparam("the_fence", 0) > 0,
++            sa.bindparam("the_owner").is_not(None),
++            sa.bindparam("the_fence").is_not(None),
 """
         },
         _WELL,
@@ -128,9 +128,10 @@ _ASKED_FOR = (
 -        return undo.state in ("landed", "accepted")
 +        return undo.state in ("landed", "accepted", "refused")
 """,
-            "machine.ways": """
--    if action.state == "refused":
-+    if action.state == "refused" and action.direction == FORWARD:
+            "machine.follow": """
+-        if action.state == "sending":
++        if action.state == "sending" or action.direction != FORWARD:
+             continue  # most of the time this is all there is
 """,
         },
         SHAPES["order flow, keys and probes, refund is refused"],

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from saga.errors import DatabaseError
 from saga.journal.database import Database
-from saga.journal.definitions import Specs
 from saga.journal.sqlite import library
-from saga.journal.verify import patrol
 from tests.journal.changes import Change
 from tests.journal.tamper import apply
 from tests.journal.world import KEY, MINUTE, Outside, ShiftedClock, keyed, opened, serve
@@ -25,13 +22,11 @@ LATER = 120 * MINUTE  # by then every attempt of every run is due
 class Served:
     """What was called, and for which runs there is an open case of damage.
 
-    `refused`: the database was not opened. `hidden`: the cases that only the patrol has opened,
-    because the change had taken the run out of the sight of those who claim.
+    `refused`: the database was not opened.
     """
 
     outside: Outside
     cases: frozenset[str]
-    hidden: frozenset[str]
     refused: str = ""
 
 
@@ -47,7 +42,7 @@ def alter(path: Path, change: Change) -> bool:
 
 
 def serve_altered(path: Path, keys: str | None = KEY) -> Served:
-    """Run an orchestrator, two hours later and with a friendlier outside; then the patrol."""
+    """Run an orchestrator, two hours later and with a friendlier outside."""
     outside = Outside()
     outside.generous = True
     clock = ShiftedClock(LATER)
@@ -55,28 +50,11 @@ def serve_altered(path: Path, keys: str | None = KEY) -> Served:
         try:
             serve(path, outside, clock)
         except DatabaseError as error:
-            return Served(outside, frozenset(), frozenset(), str(error))
+            return Served(outside, frozenset(), str(error))
         database = Database(f"sqlite:///{path}", opened(path, keys).keys, clock=clock)
-        seen = _damaged(database)
-        database.write(lambda connection: _patrolled(connection, database))
         found = _damaged(database)
         database.close()
-    return Served(outside, found, found - seen)
-
-
-def _patrolled(connection: Any, database: Database) -> None:
-    after: str | None = None
-    while True:
-        after = patrol(
-            connection,
-            database.keys,
-            Specs(database.keys),
-            after=after,
-            limit=2,
-            now=database.now(),
-        )
-        if after is None:
-            return
+    return Served(outside, found)
 
 
 def _damaged(database: Database) -> frozenset[str]:

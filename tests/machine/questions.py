@@ -98,7 +98,8 @@ def _answers(
 ) -> Iterator[tuple[str, Command]]:
     if not contract_of(spec, action).probe:
         return
-    for answer in ("landed", "absent", "in_progress", "cannot_say"):
+    answers = ["landed", "absent", "in_progress", "cannot_say"]
+    for answer in answers if action.state not in ("landed", "accepted", "refused") else answers[:2]:
         receipt = _receipt(action) if answer == "landed" else None
         yield (
             f"{name}, probe: {answer.replace('_', ' ')}",

@@ -61,10 +61,8 @@ def _run(state: RunState) -> str:
 def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     contract = contract_of(spec, action)
     words = [action.state.replace("_", " ")]
-    if action.state == "landed" and isinstance(action.receipt, dict):
-        words.append("on a person's evidence")
-    if action.undone:
-        words.append("but undone")
+    words += ["on a person's evidence"] * isinstance(action.receipt, dict)
+    words += ["but undone"] * action.undone
     if action.state in ("sending", "unknown"):
         words += _attempts(action)
     if action.state == "unknown":

@@ -31,6 +31,10 @@ class PartTwo(Machine):
             return True
         return super().is_used_up(w, key, action)
 
+    def is_over_for(self, w: World, key: Key) -> bool:
+        """Undos go on after the end, for what has landed late."""
+        return w.superseded(key) if key.undo else super().is_over_for(w, key)
+
     def undoes_what_lands_late(self, w: World, key: Key) -> bool:
         """Unless it has been taken back already, or cannot be."""
         if key.undo or self.is_irreversible(key) or self.is_taken_back(w, key):

@@ -1,0 +1,16 @@
+"""The decision table is what a person has reviewed."""
+
+from __future__ import annotations
+
+from tests.machine.table import DECISIONS, rows
+
+
+def test_the_machine_decides_as_the_table_says() -> None:
+    """After a wanted change: `python -m tests.machine.table`, and read the difference."""
+    assert rows() == DECISIONS.read_text(encoding="utf-8").splitlines()
+
+
+def test_the_table_is_short_enough_to_be_read() -> None:
+    lines = DECISIONS.read_text(encoding="utf-8").splitlines()
+    assert 300 <= len(lines) <= 1500
+    assert lines == sorted(set(lines))
