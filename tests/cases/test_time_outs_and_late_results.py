@@ -165,8 +165,8 @@ def test_a_deadline_in_the_middle_of_an_attempt_lets_it_finish(
     world: World, outcome: str, *, last: bool
 ) -> None:
     """C033 (c): the rule is that nothing new starts; a run whose last step lands is completed."""
-    slow = {"s3" if last else "s2": "wait:0.8 land"}
-    world.of(deadline=0.4).start(**slow)
+    slow = {"s3" if last else "s2": "wait:2.6 land"}
+    world.of(deadline=2.0).start(**slow)
     world.run_until_idle()
 
     run = world.show()
