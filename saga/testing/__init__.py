@@ -6,11 +6,11 @@ compare a database with what really landed, `explore` to see a saga survive ever
 
 from saga.testing.explore import explore
 from saga.testing.laws import check_laws
-from saga.testing.outside import Fate
+from saga.testing.outside import Fate, NoAnswer
 from saga.testing.report import Found, Report
 from saga.testing.scripted import run
 from saga.testing.violation import LAWS, Violation
-from saga.testing.world import NoAnswer, World
+from saga.testing.world import World
 
 __all__ = [
     "LAWS",

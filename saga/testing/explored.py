@@ -26,9 +26,8 @@ from saga.orchestrator.caller import Caller
 from saga.orchestrator.orchestrator import Orchestrator
 from saga.orchestrator.shift import Shift
 from saga.orchestrator.threads import Threads
-from saga.testing.outside import Fate
+from saga.testing.outside import Fate, NoAnswer
 from saga.testing.seam import Crash, Kind, Seam, Strike, name_of
-from saga.testing.world import NoAnswer
 
 __all__ = [
     "LEASE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,7 @@ from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
 from saga.machine.events import Intended, Landed
 from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.ways import contract_of
 from saga.testing.observer import successors
 from saga.testing.recorded import Finding
 
@@ -117,12 +119,16 @@ def _known(run: _Run, one: Landing) -> Iterator[Finding]:
 
 def _once(run: _Run) -> Iterator[Finding]:
     """Law 2, first half. Where keys mean nothing, a second one must be before a person."""
-    seen: set[str] = set()
-    for one in run.landings:
-        action = run.state.actions.get(one.key)
-        if one.key in seen and not (action is not None and _with_a_person(run, action)):
-            yield 2, f"{one.key} has landed twice"
-        seen.add(one.key)
+    times = Counter(one.key for one in run.landings)
+    for key, count in times.items():
+        action = run.state.actions.get(key)
+        if action is None or count == 1:
+            continue
+        if count > action.attempts:
+            yield 1, f"{key} has landed {count} times, and was sent {action.attempts} times"
+        honours = contract_of(run.spec, action).provider.honours_keys
+        if honours or not _with_a_person(run, action):
+            yield 2, f"{key} has landed {count} times"
 
 
 def _with_a_person(run: _Run, action: Action) -> bool:

@@ -15,15 +15,18 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from saga.definition.answers import Absent
 from saga.definition.calls import Call, Undo
 from saga.definition.spec import SagaSpec
 from saga.journal.database import Database
 from saga.journal.definitions import Specs
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.watching import Seen, SeenRecord, heads, records_from
-from saga.machine.events import Sending
+from saga.machine.events import Absent as AbsentRecorded
+from saga.machine.events import Event, NotSent, Probed, Refused, Sending
 from saga.machine.evolve import evolve
 from saga.machine.state import Action, RunState, new_state
+from saga.testing.outside import NoAnswer
 from saga.testing.violation import Violation
 
 __all__ = ["Observer", "Watched", "successors", "unknown_after"]
@@ -41,6 +44,7 @@ class Watched:
     seal: str = ""
     fence: int = 0  # of the last record of an owner
     fences: dict[tuple[str, int], int] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)  # of the records that were new at the last look
 
 
 class Observer:
@@ -58,10 +62,12 @@ class Observer:
         self._now = now
         self._specs = Specs(database.keys, specs)
         self._connection: Any = None
+        self._heard: dict[tuple[str, int], str] = {}
 
     def forget(self) -> None:
         """The database has been replaced: look at all of it anew."""
         self.runs.clear()
+        self._heard.clear()
         self.violations = []
         if self._connection is not None:
             self._connection.close()
@@ -100,11 +106,23 @@ class Observer:
         if action.of_key is not None:
             self._undoing(run.state, action, what)
 
+    def heard(
+        self, call: Call[Any], value: object, error: BaseException | None, *, probe: bool
+    ) -> None:
+        """What a call or a probe has come to, before anybody has looked at it."""
+        if probe:
+            answer = "absent" if error is None and isinstance(value, Absent) else "no absence"
+            self._heard[call.key, 0] = answer
+        elif isinstance(error, NoAnswer):
+            self._heard[call.key, call.attempt] = "silence"
+
     def at_commit(self, owner: str) -> None:
         """The orchestrator `owner` has committed something."""
         before = {run_id: run.version for run_id, run in self.runs.items()}
         self.look()
         for run_id, run in self.runs.items():
+            for event in run.events:
+                self._is_what_was_heard(run_id, event)
             wrote = run.fence and run.version > before.get(run_id, run.version)
             if wrote and (run.fence != run.head.fence or run.head.owner not in (owner, None)):
                 self._found(
@@ -112,6 +130,17 @@ class Observer:
                 )
 
     # ---- inside
+
+    def _is_what_was_heard(self, run_id: str, event: Event) -> None:
+        if isinstance(event, Refused | NotSent):
+            if self._heard.get((event.key, event.attempt)) == "silence":
+                text = f"attempt {event.attempt} of {event.key} is recorded as {event.kind}"
+                self._found(12, run_id, f"{text}, and nobody has answered it")
+        elif (isinstance(event, Probed) and event.answer == "absent") or (
+            isinstance(event, AbsentRecorded) and event.source == "probe"
+        ):
+            if self._heard.get((event.key, 0), "absent") != "absent":
+                self._found(12, run_id, f"{event.key} is recorded as absent, and nobody said so")
 
     def _found(self, law: int, run_id: str, detail: str) -> None:
         self.violations.append(Violation(law, run_id, detail))
@@ -122,7 +151,7 @@ class Observer:
             if run is None:
                 spec = self._specs.get(connection, head.definition)
                 run = self.runs[head.run_id] = Watched(head, new_state(spec))
-            run.head = head
+            run.head, run.events = head, []
             # The last known record is read again: it must still be what it was. What was written
             # after the head was read is for the next look.
             found = records_from(connection, head.run_id, max(run.version, 1))
@@ -155,6 +184,7 @@ class Observer:
 
     @staticmethod
     def _apply(run: Watched, record: Record) -> None:
+        run.events += record.events
         for event in record.events:
             evolve(run.state, event, record.at)
             if isinstance(event, Sending):

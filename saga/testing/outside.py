@@ -18,7 +18,7 @@ from saga.definition.calls import Call, Undo
 from saga.definition.spec import ProviderSpec
 from saga.errors import Conflict
 
-__all__ = ["Answer", "Facts", "Fate", "Outside", "Snapshot"]
+__all__ = ["Answer", "Facts", "Fate", "NoAnswer", "Outside", "Snapshot"]
 
 _UNDECLARED_LATENESS = 3600.0
 _JUST_BEFORE = 0.001  # a straggler lands within its bound, not on it: sums of floats are not exact
@@ -34,6 +34,10 @@ class Fate(StrEnum):
     LOSE_REPLY = "acts, and its reply is lost"
     LATE = "is under way for as long as it can be, then acts"
     MISDIRECT = "is lost, and the reply to another one comes"
+
+
+class NoAnswer(Exception):
+    """The connection ended without an answer: nobody can say what became of the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from saga.testing.world import World
 __all__ = ["RUN_ID", "Image", "Life", "Stage"]
 
 RUN_ID = "explored"
+_IDLE_LOOKS = 30  # after so many at which nothing has changed, a run comes to no rest
 _MEMORY = Path("/dev/shm")  # noqa: S108  a folder of our own is made there
 
 
@@ -168,22 +169,28 @@ class Stage:
         )
         orchestrator = explored(self.app, database, seam, hooks, self.clock, self._ids)
         async with orchestrator:
-            while True:
+            idle, before = 0, 0
+            while idle < _IDLE_LOOKS:
                 await orchestrator.run_until_idle()
                 self.observer.look()
-                later = self._next_due()
-                if later is None:
+                wait = self._wait(orchestrator.id)
+                if wait is None:
                     return
-                # What is overdue and not ours is taken over when its owner's lease is over.
-                self.clock.move(max(later - self.clock.now(), LEASE / 4))
+                self.clock.move(wait)
+                version = sum(run.version for run in self.observer.runs.values())
+                idle, before = (idle + 1 if version == before else 0), version
+        self.observer.violations.append(Violation(4, RUN_ID, "it comes to no rest"))
 
-    def _next_due(self) -> float | None:
-        dues = [
-            run.head.due
-            for run in self.observer.runs.values()
-            if run.head.due is not None and run.state.phase != "ended"
+    def _wait(self, own: str) -> float | None:
+        """How long to let pass until something is due; `None` if nothing ever is."""
+        heads = [r.head for r in self.observer.runs.values() if r.state.phase != "ended"]
+        waits = [
+            # What another has is taken over when its lease is over, and not before.
+            LEASE / 4 if head.owner not in (None, own) else head.due - self.clock.now()
+            for head in heads
+            if head.due is not None
         ]
-        return min(dues, default=None)
+        return None if not waits else max(min(waits), 1.0)
 
     # ---- what happens in a life
 
@@ -199,6 +206,7 @@ class Stage:
         (saga,) = self.app.sagas
         step = saga.step(call.step)
         contract = step.effect if not hasattr(call, "of_key") else step.undo
+        self.observer.heard(call, ended.value, ended.error, probe=probe)
         ours = getattr(getattr(contract, "do", None), "world", None) is self.world
         if not ours and not probe and ended.error is None:
             honours = contract is not None and contract.provider.spec.honours_keys

@@ -34,18 +34,14 @@ from saga.definition.tuning import UNDECLARED, Duration, Provider, Retry
 from saga.journal.database import Database
 from saga.settings import Settings
 from saga.testing.observer import Observer
-from saga.testing.outside import Answer, Facts, Fate, Outside
+from saga.testing.outside import Answer, Facts, Fate, NoAnswer, Outside
 from saga.testing.violation import Violation
 
-__all__ = ["NoAnswer", "World", "worlds_of"]
+__all__ = ["World", "worlds_of"]
 
 A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)
 R_undo = TypeVar("R_undo", bound="BaseModel | None")
-
-
-class NoAnswer(Exception):
-    """The connection ended without an answer: nobody can say what became of the request."""
 
 
 class _EffectOptions(TypedDict, total=False):

@@ -107,7 +107,7 @@ MORE_BUGS: tuple[Bug, ...] = (
 """
         },
         _WELL,
-        3,
+        12,
     ),
     bug(
         "absence counts while a request may still be under way",
@@ -176,6 +176,7 @@ MORE_BUGS: tuple[Bug, ...] = (
 """
         },
         SHAPES["order flow, nothing, all goes well"],
+        1,
         2,
     ),
     bug(
@@ -200,6 +201,7 @@ MORE_BUGS: tuple[Bug, ...] = (
 """
         },
         _WELL,
+        3,
         4,
     ),
     bug(
@@ -232,7 +234,11 @@ MORE_BUGS: tuple[Bug, ...] = (
             "machine.unwinding": """
 -        return action.state == "landed"
 +        return action.state in ("landed", "refused")
-"""
+""",
+            "machine.unwinding ": """
+-    return action.state != "landed" or spec.steps[index].compensation is None
++    return action.state == "absent" or spec.steps[index].compensation is None
+""",
         },
         SHAPES["order flow, keys and probes, reserve is refused"],
         8,
@@ -249,7 +255,7 @@ MORE_BUGS: tuple[Bug, ...] = (
 +    if command.looked_at < bound - 86_400:
 """,
         },
-        SHAPES["order flow, probes, all goes well"],
+        SHAPES["order flow, keys, all goes well"],
         11,
         person=True,
     ),

@@ -10,7 +10,7 @@ __all__ = ["fault"]
 
 
 def fault(walk: str) -> str | None:
-    """The law that breaks on `walk`, or without one `table` if that differs; `None` if all is well."""
+    """The law that breaks on `walk`; `table`, if no walk is given and that differs; or `None`."""
     if walk:
         try:
             WALKS[walk].run()

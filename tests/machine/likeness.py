@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from saga.definition.spec import SagaSpec
 from saga.machine.state import Action, RunState
 from saga.machine.ways import contract_of
-from tests.machine.moves import Budget
+from tests.machine.edges import Budget
 from tests.machine.world import World
 
 __all__ = ["likeness", "likeness_of_run"]

@@ -17,8 +17,8 @@ from pathlib import Path
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import Rejected, Rejection
 from saga.machine.decide import transition
+from tests.machine.edges import Budget
 from tests.machine.laws import fork
-from tests.machine.moves import Budget
 from tests.machine.questions import questions
 from tests.machine.sagas import line
 from tests.machine.walk import Node, Walk

@@ -18,9 +18,10 @@ from saga.machine.commands import Command, Intend, Rejected, Report, Send
 from saga.machine.decide import decide, transition
 from saga.machine.plan import BeginNow, DecideNow, Plan, SendNow, plan
 from saga.machine.state import FORWARD, RunState, new_state
+from tests.machine.edges import Budget, Edge
 from tests.machine.laws import check, fork
 from tests.machine.likeness import likeness, likeness_of_run
-from tests.machine.moves import Budget, Edge, moves
+from tests.machine.moves import moves
 from tests.machine.oddities import oddities
 from tests.machine.orders import START
 from tests.machine.world import LawBroken, World

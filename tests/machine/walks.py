@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from saga.definition.spec import SagaSpec
-from tests.machine.moves import Budget
+from tests.machine.edges import Budget
 from tests.machine.sagas import line, saga
 from tests.machine.walk import Walk
 

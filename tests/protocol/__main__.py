@@ -7,6 +7,17 @@ To learn the protocol, read in this order: `names` and `setting` (what there is)
 `results`, `unwinding` and `machine` (the rules at work), `processes`, `outside` and `person` (who
 acts), `laws` (what must hold), `search`. Then `bugs`, `taken_out` and `unkept`, with `-v`: a
 protocol is understood by what happens without it. `alongside` compares all this with the product.
+
+Modelled: one run of one to three steps, in a row or parallel, each with an undo; two processes that
+claim, die, sleep and wake; appends on version and fence; a check before each call, a pause, the
+first byte; requests that land late, are lost or doubled; replies that are lost or come too late;
+providers that honour keys for a time or not, can be asked (with a lag) or not; refusals, probes,
+resends, generations; cancel and deadline, reports, cases, and a person who looks and decides later.
+
+Left out, since no rule here depends on it: back-off (a way that is open may be taken at any time),
+an undo's own deadline (it only ends its attempts sooner), `InProgress` (it only delays), another
+body under the same key, sync calls that go on after their time, seals, SQL, batches, several runs.
+A probe is atomic. A lease is exact: it has ended when somebody else has claimed.
 """
 
 from __future__ import annotations
@@ -16,8 +27,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tests.protocol.bugs import BUGS
 from tests.protocol.configurations import HOLD
+from tests.protocol.planted import BUGS
 from tests.protocol.rare_paths import never_taken
 from tests.protocol.search import Search
 from tests.protocol.taken_out import TAKEN_OUT

@@ -1,52 +1,90 @@
 """Seeded bugs: each is the protocol with one mistake that somebody will make one day.
 
-A model that finds no bug proves nothing. Every bug here must be found, by the law that names it, in
-a setting in which all laws hold without the bug.
+`planted` says where each is looked for, and by which law it must be found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tests.protocol.machine import Machine
 from tests.protocol.moves import Move
 from tests.protocol.names import Key
 from tests.protocol.part_two import PartTwo
-from tests.protocol.setting import Budget, Setting
 from tests.protocol.states import Action, Call, CaseKind, Look, Process, Result
-from tests.protocol.trial import Trial
 from tests.protocol.world import World
 
-__all__ = ["BUGS"]
+__all__ = [
+    "AbsenceBelievedAtOnce",
+    "BlindResend",
+    "CallIsNotCutOff",
+    "CallsBeforeCommit",
+    "CancelForgetsTheUnknown",
+    "CancelReleases",
+    "CannotSayIsAbsent",
+    "ClaimWithoutNewFence",
+    "DeadEndWithoutCase",
+    "DoubtTakenForCommitted",
+    "EndedRunIsReopened",
+    "EvidenceIgnored",
+    "FailureOfUndoIsLost",
+    "FreshKeyOnRetry",
+    "LifeCountsFromLastSending",
+    "NoCheckOfSendBy",
+    "NoFence",
+    "NoLeaseCheck",
+    "NoVersionCondition",
+    "NotSentSettlesAllAttempts",
+    "OldReadingCounts",
+    "OneReadingIsEnough",
+    "ResendAfterKeyLife",
+    "StaleVerdictCounts",
+    "UndoKeyMadeAtCallTime",
+    "UndoWhileSuccessorUnknown",
+    "UnknownIsFailed",
+    "UnknownUndoIsDone",
+    "WatchEndsAtOnce",
+]
 
 
 class FreshKeyOnRetry(Machine):
+    """A retry makes a new key, so the provider cannot know it again."""
+
     def repeats_the_key(self, attempt: int) -> bool:
         return attempt == 1
 
 
 class CallIsNotCutOff(Machine):
+    """A call that was checked in time may still send its first byte at any time."""
+
     def leaves_until(self) -> int | None:
         return None
 
 
 class NoCheckOfSendBy(Machine):
+    """A call is started however old its record is."""
+
     def is_in_time(self, call: Call) -> bool:
         return True
 
 
 class AbsenceBelievedAtOnce(Machine):
+    """Absence counts from the start, while the request may be on its way."""
+
     def may_count_absence(self, action: Action) -> bool:
         return True
 
 
 class OneReadingIsEnough(Machine):
+    """One absence is proof, also from a provider that shows its effects late."""
+
     def has_first_reading(self, action: Action) -> bool:
         return True
 
 
 class OldReadingCounts(Machine):
+    """A reading from before the last sending is kept as the first of the two."""
+
     def send(self, w: World, p: int, key: Key) -> None:
         reading = w.actions[key].since_absent
         super().send(w, p, key)
@@ -54,63 +92,87 @@ class OldReadingCounts(Machine):
 
 
 class CannotSayIsAbsent(Machine):
+    """An error of the probe is taken for "not there"."""
+
     takes_cannot_say_for_absent = True
 
 
 class UnknownIsFailed(Machine):
+    """A time-out is a failure."""
+
     def gave_no_answer(self, w: World, key: Key, attempt: int) -> None:
         w.set_action(key, status="refused", unsettled=())
 
 
 class UnknownUndoIsDone(Machine):
+    """A time-out of an undo is taken for success."""
+
     def gave_no_answer(self, w: World, key: Key, attempt: int) -> None:
         if key.undo:
             w.set_action(key, status="landed", unsettled=())
 
 
 class ResendAfterKeyLife(Machine):
+    """A key is taken to live for ever."""
+
     def is_in_life(self, action: Action) -> bool:
         return True
 
 
 class LifeCountsFromLastSending(Machine):
+    """Each resend starts the key's life anew."""
+
     def send(self, w: World, p: int, key: Key) -> None:
         super().send(w, p, key)
         w.set_action(key, since_earliest=0)
 
 
 class BlindResend(Machine):
+    """An unknown is sent again, whether keys are honoured or not."""
+
     def may_resend(self, w: World, key: Key, action: Action) -> bool:
         return action.resends < self.setting.attempts - 1
 
 
 class UndoWhileSuccessorUnknown(Machine):
+    """Undos start without waiting for what comes behind."""
+
     def undo_waits(self, *, clear_behind: bool) -> bool:
         return False
 
 
 class CancelReleases(Machine):
+    """After a cancel, what is unknown counts as settled."""
+
     def is_unsettled(self, w: World, action: Action) -> bool:
         return super().is_unsettled(w, action) and w.run.stop != "cancel"
 
 
 class CancelForgetsTheUnknown(Machine):
+    """After a cancel, nobody asks any more about what is unknown."""
+
     def unknown(self, w: World, p: int, key: Key, action: Action) -> Iterator[Move]:
         if w.run.stop != "cancel":
             yield from super().unknown(w, p, key, action)
 
 
 class DeadEndWithoutCase(Machine):
+    """What nobody can settle is given up without telling a person."""
+
     def _opens_case(self, key: Key, kind: CaseKind) -> Move:
         return Move(f"gives up {key} in silence", lambda w: None)
 
 
 class NotSentSettlesAllAttempts(Machine):
+    """That the second attempt was not sent settles the first as well."""
+
     def left_after_not_sent(self, action: Action, attempt: int) -> tuple[int, ...]:
         return ()
 
 
 class FailureOfUndoIsLost(Machine):
+    """A refused undo is passed over."""
+
     def is_clear(self, w: World, step: int) -> tuple[bool, bool]:
         undo = w.undo_of(w.newest(step))
         failed = undo is not None and w.actions[undo].status == "refused"
@@ -118,6 +180,8 @@ class FailureOfUndoIsLost(Machine):
 
 
 class UndoKeyMadeAtCallTime(Machine):
+    """The undo's key is not written ahead: after a crash it is another one."""
+
     def unknown(self, w: World, p: int, key: Key, action: Action) -> Iterator[Move]:
         if key.undo == 1:
             yield self._begins(p, key.renewed, action.reverses)
@@ -126,6 +190,8 @@ class UndoKeyMadeAtCallTime(Machine):
 
 
 class EndedRunIsReopened(Machine):
+    """A late landing brings an ended run back."""
+
     def landed(self, w: World, key: Key, receipt: int) -> None:
         if w.run.outcome == "compensated" and not key.undo:
             w.set_run(phase="compensating", outcome="")
@@ -133,112 +199,60 @@ class EndedRunIsReopened(Machine):
 
 
 class NoFence(Machine):
+    """An owner that was taken for dead goes on writing."""
+
     def may_append(self, w: World, process: Process) -> bool:
         return process.fence > 0
 
 
 class ClaimWithoutNewFence(Machine):
+    """A claim does not raise the fence."""
+
     def fence_of_claim(self, fence: int) -> int:
         return 1
 
 
 class NoLeaseCheck(Machine):
+    """A call starts without a look at the lease."""
+
     def holds_lease(self, w: World, process: Process) -> bool:
         return True
 
 
 class NoVersionCondition(Machine):
+    """An owner writes what it remembers over what others have written."""
+
     checks_version = False
 
 
 class CallsBeforeCommit(Machine):
+    """The call is made first, and recorded afterwards."""
+
     commits_before_calling = False
 
 
 class DoubtTakenForCommitted(Machine):
+    """A COMMIT that returned an error is taken to have happened."""
+
     reads_after_doubt = False
 
 
 class EvidenceIgnored(Machine):
+    """What a process without its run still learns is thrown away."""
+
     def takes_evidence(self, result: Result) -> bool:
         return False
 
 
 class StaleVerdictCounts(Machine):
+    """A verdict counts although the case has changed since it was shown."""
+
     def binds(self, look: Look) -> bool:
         return True
 
 
 class WatchEndsAtOnce(PartTwo):
+    """Part 2: the watch for stragglers is over before it has begun."""
+
     def watch_is_over(self, action: Action) -> bool:
         return True
-
-
-_NO_PROBE = Setting(probe="none")
-_NO_KEYS = Setting(keys=False)
-_NEITHER = Setting(keys=False, probe="none")
-_ONE_STEP = Setting(steps=1, refusable=())
-_REPORTED = replace(_ONE_STEP, keys=False, every_effect_is_reported=True)
-_UNDO_REFUSED = (Key(2), Key(1, undo=1))
-
-
-def _seeded(machine: type[Machine], law: str, setting: Setting, **budget: int) -> Trial:
-    return Trial(
-        name=machine.__name__,
-        setting=replace(setting, budget=Budget(**budget)),
-        machine=machine,
-        breaks=(law,),
-        sound=PartTwo if issubclass(machine, PartTwo) else Machine,
-    )
-
-
-BUGS = (
-    _seeded(FreshKeyOnRetry, "law 2", _NO_PROBE, crash=1),
-    _seeded(CallIsNotCutOff, "law 2", _NO_KEYS, pause=1, verdict=1),
-    _seeded(NoCheckOfSendBy, "section 4", _NO_KEYS, slow=2),
-    _seeded(AbsenceBelievedAtOnce, "law 2", _NO_KEYS, lost=1, verdict=1),
-    _seeded(
-        OneReadingIsEnough,
-        "law 3",
-        replace(_NO_KEYS, visible_really=2),
-        lost=2,
-        slow=1,
-        stop=1,
-    ),
-    _seeded(
-        OldReadingCounts,
-        "law 3",
-        replace(_ONE_STEP, visible_really=2, key_life=12),
-        lost=2,
-        slow=3,
-    ),
-    _seeded(CannotSayIsAbsent, "law 2", _NO_KEYS, lost=1, verdict=1),
-    _seeded(UnknownIsFailed, "law 3", Setting(), lost=1),
-    _seeded(UnknownUndoIsDone, "law 3", Setting(), lost=1),
-    _seeded(ResendAfterKeyLife, "law 2", replace(_NO_PROBE, key_life=5), lost=1),
-    _seeded(
-        LifeCountsFromLastSending,
-        "law 2",
-        replace(_ONE_STEP, probe="none", attempts=3, late_until=1, key_life=5),
-        lost=2,
-        slow=2,
-    ),
-    _seeded(BlindResend, "law 2", _NEITHER, lost=1),
-    _seeded(UndoWhileSuccessorUnknown, "law 9", Setting(), lost=1, stop=1),
-    _seeded(CancelReleases, "law 8", Setting(), lost=1, stop=1),
-    _seeded(CancelForgetsTheUnknown, "law 4", Setting(), lost=1, stop=1),
-    _seeded(DeadEndWithoutCase, "law 4", _NEITHER, lost=1),
-    _seeded(NotSentSettlesAllAttempts, "law 3", _NO_PROBE, lost=2, stop=1),
-    _seeded(FailureOfUndoIsLost, "law 8", Setting(refusable=_UNDO_REFUSED)),
-    _seeded(UndoKeyMadeAtCallTime, "law 2", Setting(), crash=1),
-    _seeded(EndedRunIsReopened, "law 7", _REPORTED, stalled=1, lost=1, stop=1),
-    _seeded(NoFence, "law 6", Setting(), pause=1),
-    _seeded(ClaimWithoutNewFence, "law 6", Setting(), pause=1),
-    _seeded(NoLeaseCheck, "law 6", Setting(), pause=1),
-    _seeded(NoVersionCondition, "law 5", Setting(), report=1, lost=1, stop=1),
-    _seeded(CallsBeforeCommit, "law 1", Setting()),
-    _seeded(DoubtTakenForCommitted, "law 1", Setting(), doubt=1),
-    _seeded(EvidenceIgnored, "law 3", replace(_NO_KEYS, sleeps=None), pause=1, verdict=1),
-    _seeded(StaleVerdictCounts, "law 11", _NO_PROBE, lost=1, report=1, verdict=1),
-    _seeded(WatchEndsAtOnce, "law 3", replace(_ONE_STEP, keys=False), stalled=1, slow=1, lost=2),
-)

@@ -89,7 +89,7 @@ _EVERYWHERE: tuple[_Row, ...] = (
     ),
     _Row(
         "an irreversible step beside one that may be refused",
-        Budget(crash=1, lost=1, stop=1, verdict=1),
+        Budget(lost=1, stop=1, verdict=1),
         Budget(lost=1, verdict=1),
         {"parallel": True, "irreversible": (2,), "refusable": (Key(1),)},
     ),

@@ -193,7 +193,7 @@ TAKEN_OUT = (
     _without(
         WithoutRememberingAbsence,
         "law 2",
-        replace(_ONE_STEP, every_effect_is_reported=True, attempts=3),
+        replace(_ONE_STEP, every_effect_is_reported=True, attempts=3, key_life=7),
         stalled=1,
         lost=2,
         crash=1,
@@ -226,7 +226,7 @@ TAKEN_OUT = (
     _without(
         WithoutCaseAfterUndo,
         "law 3",
-        replace(_BLIND, sleeps=2, every_effect_is_reported=True),
+        replace(_BLIND, steps=1, refusable=(), sleeps=2, every_effect_is_reported=True),
         pause=1,
         stop=1,
     ),

@@ -15,10 +15,10 @@ from types import ModuleType
 import pytest
 
 from tests.protocol import bugs, taken_out
-from tests.protocol.bugs import BUGS
 from tests.protocol.configurations import HOLD, HOLD_SMALL
 from tests.protocol.machine import Machine
 from tests.protocol.part_two import PartTwo
+from tests.protocol.planted import BUGS
 from tests.protocol.rare_paths import never_taken
 from tests.protocol.search import Search, search
 from tests.protocol.setting import Budget, Setting

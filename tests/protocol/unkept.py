@@ -43,7 +43,7 @@ UNKEPT = (
         "A request sent by a process that slept past `late_until` and died before it could report, "
         "is not seen.",
         ("law 3",),
-        replace(_NO_KEYS, sleeps=None),
+        replace(_ONE_STEP, keys=False, sleeps=None),
         PartTwo,
         pause=1,
         crash=1,
