@@ -147,5 +147,6 @@ def write_rows(cursor: Any, statements: Statements, appends: Sequence[Append]) -
     statements.record.run(cursor, [append.record for append in appends])
     statements.new_action.run(cursor, [row for append in appends for row in append.new_actions])
     statements.action.run(cursor, [row for append in appends for row in append.actions])
-    statements.new_case.run(cursor, [row for append in appends for row in append.new_cases])
+    # What closes comes before what opens: one record may do both for an action (law 10).
     statements.case.run(cursor, [row for append in appends for row in append.cases])
+    statements.new_case.run(cursor, [row for append in appends for row in append.new_cases])

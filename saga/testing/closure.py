@@ -167,7 +167,7 @@ class Closure:
         self._reached(image, _Durable(image, trace, state.depth, state.judged))
 
     def _passed(self, seam: Seam) -> None:
-        """A life goes on after its fault: if it died here, what would be there?"""
+        """A life goes on after its fault; look at what would be there if it died here."""
         state = self._living
         if not seam.struck or seam.dead or state is None:
             return

@@ -1,4 +1,4 @@
-"""`explore`: what becomes of a saga when everything fails once at every place, any number of times."""
+"""`explore`: what becomes of a saga when everything fails, everywhere, any number of times."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from saga.testing.seam import Crash, Kind, Seam, Strike, name_of
 __all__ = [
     "LEASE",
     "CountedIds",
+    "ExploredCaller",
     "ExploredDatabase",
     "Hooks",
     "InlineThreads",
@@ -168,7 +169,7 @@ class InlineWriter(Writer):
         super().run(job)
         asyncio.get_running_loop().call_soon(self._take_turn)
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, timeout: float | None = None) -> None:  # noqa: ARG002  as in the base
         """Write what is queued, then end."""
         self._take_turn()
         if self._connection is not None:
@@ -237,17 +238,15 @@ def _struck(
 ) -> Callable[[Any], Any]:
     """The function with what becomes of its request or its reply."""
 
-    async def lost(call: Any) -> Any:
+    async def lost(_: Any) -> Any:
         raise NoAnswer
 
-    def lost_in_thread(call: Any) -> Any:
+    def lost_in_thread(_: Any) -> Any:
         raise NoAnswer
 
     async def unanswered(call: Any) -> Any:
-        try:
+        with suppress(Exception):  # whatever it is, nobody hears it
             await function(call)
-        except Exception:  # noqa: BLE001, S110  whatever it is, nobody hears it
-            pass
         await asyncio.get_running_loop().create_future()
 
     def unanswered_in_thread(call: Any) -> Any:

@@ -72,7 +72,10 @@ class MovingLoop(asyncio.SelectorEventLoop):
         return super().call_soon_threadsafe(callback, *args, context=context)
 
     def run_in_executor(  # type: ignore[override]
-        self, executor: Any, func: Callable[..., T], *args: Any
+        self,
+        executor: Any,  # noqa: ARG002  as in the base
+        func: Callable[..., T],
+        *args: Any,
     ) -> asyncio.Future[T]:
         """Run it now: a second thread would come in between at a different place each time."""
         done: asyncio.Future[T] = self.create_future()

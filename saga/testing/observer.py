@@ -44,7 +44,7 @@ class Watched:
     seal: str = ""
     fence: int = 0  # of the last record of an owner
     fences: dict[tuple[str, int], int] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)  # of the records that were new at the last look
+    events: list[Event] = field(default_factory=list)  # of the records new at the last look
 
 
 class Observer:
@@ -139,8 +139,11 @@ class Observer:
         elif (isinstance(event, Probed) and event.answer == "absent") or (
             isinstance(event, AbsentRecorded) and event.source == "probe"
         ):
-            if self._heard.get((event.key, 0), "absent") != "absent":
-                self._found(12, run_id, f"{event.key} is recorded as absent, and nobody said so")
+            self._check_absence(run_id, event.key)
+
+    def _check_absence(self, run_id: str, key: str) -> None:
+        if self._heard.get((key, 0), "absent") != "absent":
+            self._found(12, run_id, f"{key} is recorded as absent, and nobody said so")
 
     def _found(self, law: int, run_id: str, detail: str) -> None:
         self.violations.append(Violation(law, run_id, detail))

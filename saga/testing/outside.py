@@ -187,9 +187,9 @@ class Outside:
         for one in sorted(due, key=lambda one: one.lands_at):
             self.now.stragglers.remove(one)
             before = self.now.answers.get(one.call.key)
-            if before is not None and before.landed:
-                if one.lands_at - before.at < one.facts.key_life:
-                    continue  # the same effect once more
+            known = before is not None and before.landed
+            if before is not None and known and one.lands_at - before.at < one.facts.key_life:
+                continue  # the same effect once more
             self.act(one.call, replace(one.answer, at=one.lands_at))
 
 

@@ -55,7 +55,7 @@ def recorded_laws(
             yield 13, f"record {record.seq} lacks what follows from it: {names}"
 
 
-def _event(
+def _event(  # noqa: C901, PLR0912  one case for each kind of event
     spec: SagaSpec, state: RunState, event: Event, record: Record, *, tuned: bool
 ) -> Iterator[Finding]:
     if state.phase == "ended" and not isinstance(event, SecondEffect | CaseOpened | CaseClosed):
@@ -152,9 +152,10 @@ def _turn(state: RunState, event: WindingDown) -> Iterator[Finding]:
     if event.cause not in ("refused", "attempts") or event.step is None:
         return
     for action in state.forward:
-        if action is not None and state.steps[action.step].name == event.step:
-            if action.state in ("sending", "unknown"):
-                yield 12, f"the run turns round as if {action.key} had failed: it is unknown"
+        if action is None or state.steps[action.step].name != event.step:
+            continue
+        if action.state in ("sending", "unknown"):
+            yield 12, f"the run turns round as if {action.key} had failed: it is unknown"
 
 
 def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:

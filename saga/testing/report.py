@@ -78,11 +78,11 @@ class Report:
         counts = ", ".join(f"{count} {name}" for name, count in self.counts().items())
         ends = ", ".join(f"{count} {name}" for name, count in sorted(self.ends.items()))
         faults = ", ".join(f"{count} x {name}" for name, count in sorted(self.faults.items()))
+        reached = "fix point reached" if self.complete else "not all states were explored"
         lines = [
             f"{self.saga}: {counts} in {self.seconds:.1f} s ({rate:.0f} runs/s)",
             f"  ends: {ends}",
             f"  faults: {faults}",
-            f"  {'fix point reached' if self.complete else 'not all states were explored'}; "
-            f"{len(self.found)} violations",
+            f"  {reached}; {len(self.found)} violations",
         ]
         return "\n".join([*lines, *map(str, self.found)])

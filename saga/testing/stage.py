@@ -75,7 +75,7 @@ class Stage:
         self._claims_only = False
         self._ids = CountedIds()
         self._client = Client(self.url, clock=self.clock, ids=self._ids)
-        self.passed: Callable[[Seam], None] = lambda seam: None  # after each step of a life
+        self.passed: Callable[[Seam], None] = lambda _: None  # after each step of a life
         world.outside.clock = self.clock
 
     def begin(self, input: Any) -> Image:  # noqa: A002  the word of the surface
@@ -87,7 +87,7 @@ class Stage:
         specs = {saga.digest(): saga.machine_spec}
         self._databases = [ExploredDatabase(self.url, keys, self.clock) for _ in range(3)]
         for database in self._databases:
-            # Before an image is taken or put back: who closes a file lets go of SQLite's locks on it.
+            # Before an image is taken or put back: who closes a file lets go of all its locks.
             database.close()
         self.observer = Observer(self._databases[2], self.clock.now, specs)
         return self.image()
@@ -165,7 +165,7 @@ class Stage:
             sent=lambda call, probe: self.observer.at_call(call, probe=probe),
             ended=lambda call, probe, ended: self._ended(seam, call, ended, probe=probe),
             durable=lambda: self._durable(orchestrator.id, seam),
-            meanwhile=lambda strike: self._meanwhile(strike, seam),
+            meanwhile=self._meanwhile,
         )
         orchestrator = explored(self.app, database, seam, hooks, self.clock, self._ids)
         async with orchestrator:
@@ -215,7 +215,7 @@ class Stage:
                 self.world.outside.act(call, answer)
         self.passed(seam)
 
-    def _meanwhile(self, strike: Strike, seam: Seam) -> None:
+    def _meanwhile(self, strike: Strike) -> None:
         if strike is Strike.CANCELLED:
             self.cancel()
         elif strike is Strike.NAPS:

@@ -150,7 +150,7 @@ class World:
         name: str,
         do: Callable[[Any], Any],
         provider: Provider,
-        keys: bool | None,
+        keys: bool | None,  # noqa: FBT001  as users give it, by name
         refused: Sequence[type[Exception]],
     ) -> _Desk:
         honours = provider.spec.honours_keys if keys is None else keys

@@ -50,9 +50,7 @@ class Bug:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def bug(
-    name: str, differences: Mapping[str, str], where: Shape, *laws: int, **options: Any
-) -> Bug:
+def bug(name: str, differences: Mapping[str, str], where: Shape, *laws: int, **options: Any) -> Bug:
     """A bug of so many modules, to be found as a breach of one of `laws`."""
     # Two differences in one module are told apart by a space.
     edits = tuple(Edit(f"saga.{module.strip()}", text) for module, text in differences.items())

@@ -95,9 +95,7 @@ def order_flow(
     order, retry = input_of(Order), Retry(attempts=2)
     reserved = Step(
         "reserve",
-        world.effect(
-            "inventory.reserve", reserve, provider=provider, probe=probes, retry=retry
-        ),
+        world.effect("inventory.reserve", reserve, provider=provider, probe=probes, retry=retry),
         args=bind(Reservation)(order_id=order.id, sku=order.sku, quantity=order.quantity),
         compensation=world.compensation(
             "inventory.release", release, provider=provider, probe=probes, retry=retry
@@ -137,7 +135,11 @@ def order_flow(
         ),
     )
     saga = Saga("order-flow", order, [reserved, charged, shipped], deadline=timedelta(days=2))
-    given = Order(
+    return saga, world, _order()
+
+
+def _order() -> Order:
+    return Order(
         id="order-1",
         sku="lamp",
         quantity=1,
@@ -145,7 +147,6 @@ def order_flow(
         payment_method="card",
         address="Paris",
     )
-    return saga, world, given
 
 
 class Trip(BaseModel):
@@ -238,7 +239,7 @@ def _shapes() -> Iterator[Shape]:
         for kind, (provider, probes) in PROVIDERS.items():
             for mishap, refused in mishaps.items():
                 name = f"{flow.__name__.replace('_', ' ')}, {kind}, {mishap}"
-                plans = {contract: (Fate.REFUSE,) for contract in refused}
+                plans = dict.fromkeys(refused, (Fate.REFUSE,))
                 yield Shape(name, flow, provider, probes, plans)
 
 
