@@ -59,7 +59,7 @@ class Closure:
         self._report = report
         self._seen: set[object] = set()
         self._new: deque[_Durable] = deque()  # to be started once, before anything else
-        self._frontier: deque[tuple[_Durable, tuple[Point, ...]]] = deque()
+        self._faults: deque[Iterator[tuple[_Durable, Fault, str]]] = deque()
         self._living: _Durable | None = None
         self._fault = ""
         self._runs = 0
@@ -73,11 +73,13 @@ class Closure:
         self._stage.restore(start)
         self._stage.observer.look()
         self._reached(start, _Durable(start, (), 0))
-        while (self._new or self._frontier) and not self._finished():
+        while (self._new or self._faults) and not self._finished():
             if self._new:
                 self._start(self._new.popleft())
+            elif (fault := next(self._faults[0], None)) is None:
+                self._faults.popleft()
             else:
-                self._strike(*self._frontier.popleft())
+                self._live(*fault)
 
     def _finished(self) -> bool:
         runs = self._options.runs
@@ -96,15 +98,15 @@ class Closure:
         if self._options.cancel:
             self._cancelled(state)
         if self._options.crashes is None or state.depth < self._options.crashes:
-            self._frontier.append((state, points))
+            self._faults.append(self._all_faults(state, points))
 
-    def _strike(self, state: _Durable, points: tuple[Point, ...]) -> None:
+    def _all_faults(
+        self, state: _Durable, points: tuple[Point, ...]
+    ) -> Iterator[tuple[_Durable, Fault, str]]:
         """Every single fault at every fault point."""
         for number, point in enumerate(points):
             for strike in self._strikes(state, point):
-                if self._finished():
-                    return
-                self._live(state, Fault(number, strike), f"{point}: {strike}")
+                yield state, Fault(number, strike), f"{point}: {strike}"
 
     def _strikes(self, state: _Durable, point: Point) -> Iterator[Strike]:
         yield from _CRASHES[point.kind]

@@ -36,7 +36,7 @@ from saga.testing.world import World
 __all__ = ["RUN_ID", "Image", "Life", "Stage"]
 
 RUN_ID = "explored"
-_IDLE_LOOKS = 30  # after so many at which nothing has changed, a run comes to no rest
+_IDLE_LOOKS = 10  # after so many at which nothing has changed, a run comes to no rest
 _MEMORY = Path("/dev/shm")  # noqa: S108  a folder of our own is made there
 
 

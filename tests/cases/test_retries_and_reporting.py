@@ -48,7 +48,7 @@ def test_a_hopeless_undo_stops_at_its_limit_and_is_handed_over_once(
 
     The state of s1 is the step's to say: it waits for s2 (`hold`), or is undone.
     """
-    world.of(undo_retry={"attempts": 3, "first": 0.3}, loose=["s2"] if loose else [])
+    world.of(undo_retry={"attempts": 3, "first": 1.5}, loose=["s2"] if loose else [])
     world.start(s3="refuse:no", undo_s2="not_sent")
     first = world.orchestrator()
     until(lambda: (u := world.show().steps[1].undo) and u.state == "not_sent", "attempt 1 failed")

@@ -260,11 +260,11 @@ MORE_BUGS: tuple[Bug, ...] = (
         person=True,
     ),
     bug(
-        "the lease is not asked before a call",
+        "an owner trusts its lease for longer than others do",
         {
-            "orchestrator.shift": """
--            clock, threads, resources, self._runner.deliver, lambda: self._membership.holds
-+            clock, threads, resources, self._runner.deliver, lambda: not self._runner.stopping
+            "orchestrator.membership": """
+-        self._ends = self._sent + self.lease
++        self._ends = self._sent + self.lease * 3
 """
         },
         shape("keys and probes", timeout=3 * 3600),
