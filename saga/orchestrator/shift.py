@@ -1,8 +1,7 @@
 """One life of an orchestrator under one id: its writer, its runs, its membership.
 
 A shift begins with a registration and ends with a lost lease or a stop. It asks the database about
-everything in one short transaction, on the writer's thread: beat, look at the others, claim, look
-whether somebody has appended to our runs.
+everything in one short transaction, on the writer's thread; `survey` says what.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from saga.orchestrator.threads import Threads
 __all__ = ["Shift"]
 
 _CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
+_EAGER = 0.2  # of the usual time between two looks at the files
 _REST_SECONDS = 0.05  # the longest rest between two looks that hints ask for
 _SETTLE_SECONDS = 2.0
 _log = logging.getLogger("saga")
@@ -69,6 +69,8 @@ class Shift:
         self._specs = {digest: saga.spec for digest, saga in sagas.items()}
         self._clock = clock
         self._runs_at_once = runs_at_once
+        # Two halves take turns: while one is being written, the other is being decided.
+        self._half = min(-(-runs_at_once // 2), _CLAIM_LIMIT)
         self._loop = asyncio.get_running_loop()
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
@@ -203,27 +205,27 @@ class Shift:
         # A look without room says nothing about what waits.
         self._more = survey.takeup.full or (self._more and room == 0)
         self._next_due = survey.next_due
-        # However much others write, looking takes a fifth of our time at the most.
+        # However much others write, looking takes half of our time at the most.
         ended = self._clock.monotonic()
-        self._rested_at = ended + min(4 * (ended - began), _REST_SECONDS)
+        self._rested_at = ended + min(ended - began, _REST_SECONDS)
 
     def _room(self) -> int:
-        left = self._runs_at_once - len(self._runner.runs)
-        return 0 if self._runner.stopping else min(left, _CLAIM_LIMIT)
+        room = min(self._runs_at_once - len(self._runner.runs), self._half)
+        return 0 if self._runner.stopping else room
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
         until = self._clock.monotonic() + min(poll, self._membership.lease / 4)
         if (due := self._due()) > (now := self._clock.now()):
             until = min(until, self._clock.monotonic() + due - now)
-        low = self._runs_at_once * 3 // 4
         while not self.over and self._clock.monotonic() < until:
-            if any(end() for end in ends) or (self._more and len(self._runner.runs) <= low):
+            if any(end() for end in ends) or (self._more and self._room() >= self._half):
                 return
             if due != self._due() and self._due() <= self._clock.now():
                 return
-            left = until - self._clock.monotonic()
-            await asyncio.sleep(min(self._hint_seconds, left))
+            # With nothing to do while somebody writes, the next run may be there any moment.
+            eager = _EAGER if not self._runner.runs and self._hints.changing() else 1
+            await asyncio.sleep(min(self._hint_seconds * eager, until - self._clock.monotonic()))
             if self._clock.monotonic() < self._rested_at:
                 continue
             if self._hints.changing() and await self._others_wrote():
@@ -235,9 +237,8 @@ class Shift:
 
     async def _others_wrote(self) -> bool:
         """Whether a commit was not ours. The files alone do not say whose it was."""
-        version = await self._errands.run(data_version)
-        changed, self._data_version = version != self._data_version, version
-        return changed
+        before, self._data_version = self._data_version, await self._errands.run(data_version)
+        return self._data_version != before
 
     def idle(self, within: float) -> bool:
         """Nothing is in flight, and nothing due within so many seconds."""
