@@ -98,7 +98,7 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
         return None  # without a receipt; that undo has its own ways out
     if not unknown and action.direction == FORWARD and not goes_forward(state, now):
         return None
-    if action.wish is not None:
+    if action.wish is not None and (action.direction != FORWARD or state.phase == "running"):
         return Move(Next.SEND if action.wish == "same" else Next.RENEW, action.due)
     if unknown:
         return _unknown(state, action, spec.steps[action.step], contract, now)

@@ -116,18 +116,19 @@ class Observer:
         elif isinstance(error, NoAnswer):
             self._heard[call.key, call.attempt] = "silence"
 
-    def at_commit(self, owner: str) -> None:
-        """The orchestrator `owner` has committed something."""
+    def at_commit(self, owner: str) -> bool:
+        """The orchestrator `owner` has committed something; whether a record was in it."""
         before = {run_id: run.version for run_id, run in self.runs.items()}
         self.look()
-        for run_id, run in self.runs.items():
+        new = [run for id_, run in self.runs.items() if run.version != before.get(id_)]
+        for run in new:
             for event in run.events:
-                self._is_what_was_heard(run_id, event)
-            wrote = run.fence and run.version > before.get(run_id, run.version)
-            if wrote and (run.fence != run.head.fence or run.head.owner not in (owner, None)):
-                self._found(
-                    6, run_id, f"record {run.version} is by an owner whose fence is not current"
-                )
+                self._is_what_was_heard(run.head.run_id, event)
+            stale = run.fence != run.head.fence or run.head.owner not in (owner, None)
+            if run.fence and run.head.run_id in before and stale:
+                text = f"record {run.version} is by an owner whose fence is not current"
+                self._found(6, run.head.run_id, text)
+        return bool(new)
 
     # ---- inside
 

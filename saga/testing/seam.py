@@ -18,7 +18,7 @@ from saga.testing.outside import Fate
 __all__ = ["Crash", "Fault", "Kind", "Point", "Seam", "Strike", "name_of"]
 
 
-_POINTS = 2000  # after so many a life comes to no rest
+_QUIET = 40  # after so many transactions in which nothing happens, a life comes to no rest
 
 
 class Crash(KeyboardInterrupt):
@@ -54,6 +54,15 @@ class Strike(StrEnum):
     OVERSLEPT = "sleeps after its commit, another does the rest"
 
 
+_DEADLY = {
+    Strike.BEFORE,
+    Strike.UNCOMMITTED,
+    Strike.COMMITTED,
+    Strike.UNSENT,
+    Strike.UNRECORDED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A fault point of one life."""
@@ -74,13 +83,17 @@ class Fault:
 
 
 class Seam:
-    """One life of a process. `died` is called at the instant of its death."""
+    """One life of a process. `died` is called at the instant of its death.
+
+    `struck`: something went wrong, and it lives on. `restless`: it would go on for ever.
+    """
 
     def __init__(self, fault: Fault | None, died: Callable[[], None]) -> None:
         self.points: list[Point] = []
         self.dead = False
         self.struck = False
         self.restless = False
+        self.quiet = 0  # transactions since something has happened
         self._fault = fault
         self._died = died
         self._numbers = dict.fromkeys(Kind, 0)
@@ -90,14 +103,15 @@ class Seam:
         """A fault point is reached; what goes wrong there."""
         if self.dead:
             raise Crash
-        if len(self.points) >= _POINTS:
+        self.quiet = self.quiet + 1 if kind is Kind.TRANSACTION else 0
+        if self.quiet > _QUIET:
             self.dead = self.restless = True
             raise Crash
         self._numbers[kind] += 1
         self.points.append(Point(kind, f"{self._numbers[kind]} {name}".rstrip()))
         if self._fault is None or self._fault.at != len(self.points) - 1:
             return None
-        self.struck = True
+        self.struck = self._fault.strike not in _DEADLY
         return self._fault.strike
 
     def die(self) -> NoReturn:

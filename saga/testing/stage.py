@@ -195,7 +195,8 @@ class Stage:
     # ---- what happens in a life
 
     def _durable(self, owner: str, seam: Seam) -> None:
-        self.observer.at_commit(owner)
+        if self.observer.at_commit(owner):
+            seam.quiet = 0
         self.passed(seam)
         if self._claims_only and any(
             run.head.owner == owner for run in self.observer.runs.values()

@@ -90,12 +90,9 @@ def test_commands_that_make_no_sense_break_no_law_either(
     for _ in range(40):
         now += data.draw(st.sampled_from([0.0, 0.0, 0.5, 1.0, 7.0]), label="time")
         planned = plan(spec, state, now)
-        likely = [
-            edge.command for edge in moves(spec, state, world, PLENTY, planned, now, threaded=True)
-        ]
-        choices = [one for one in likely if one is not None] + [
-            one for one in oddities(spec, state, now) if isinstance(one, Reply | Report)
-        ]
+        edges = moves(spec, state, world, PLENTY, planned, now, threaded=True)
+        choices = [edge.command for edge in edges if edge.command is not None]
+        choices += [one for one in oddities(spec, state, now) if isinstance(one, Reply | Report)]
         if not choices:
             continue
         command = data.draw(st.sampled_from(choices), label="command")

@@ -121,3 +121,15 @@ def test_an_order_that_comes_after_the_deadline_is_turned_down() -> None:
     todo = ride.plan.todo[0]
     ride.wait(3)
     assert refusal(ride.tell(order_for(ride.state, todo, ride.now))) == "not_due"
+
+
+def test_a_retry_that_was_asked_for_is_forgotten_when_the_run_turns_round() -> None:
+    ride = Ride(saga(["nothing", "keys once irreversible"], [[], []]))
+    ride.go()
+    ride.wait(1)
+    ride.reply("a", "unknown")
+    ride.reply("b", "unknown")
+    ride.wait(9)
+    ride.resolve("b", "retry")
+    ride.resolve("a", "accept")
+    assert (ride.phase, ride.go(), ride.cases) == ("compensating", [], ["unknown b"])

@@ -68,6 +68,7 @@ class Walk:
 
     def run(self) -> Walk:
         """Go everywhere."""
+        self.transitions, self.rejected, self.odd, self.ends = 0, 0, 0, {}
         spec, state = self.spec, new_state(self.spec)
         transition(spec, state, START)
         start = Node(state, World(), self.budget, 0.0, plan(spec, state, 0.0))
