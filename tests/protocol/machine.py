@@ -83,7 +83,7 @@ class Machine(Results):
             return
         elif action.again == "new":
             yield self._begins(p, key.renewed, action.reverses)
-        elif action.again == "same" and self.may_send_as_asked(action):
+        elif action.again == "same" and self.may_send_as_asked(w, key, action):
             yield self._sends(p, key, action, "a person asked for it")
         elif unknown:
             yield from self.unknown(w, p, key, action)

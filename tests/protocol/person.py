@@ -149,7 +149,7 @@ def _retry(w: World, look: Look, seen: tuple[int, ...]) -> None:
     """ "`retry`: send again, attempts from 0." Where that takes a new key, the old one is left
     behind: on this person's word it did not happen."""
     key, action = look.key, w.actions[look.key]
-    earliest = w.machine.earliest_after_look(look, action)
+    earliest = w.machine.earliest_after_retry(look, action)
     w.set_action(key, not_sent=0, resends=0)
     if w.machine.after_retry(key, action) == key:
         w.set_action(key, again="same", refused=False, since_earliest=earliest)

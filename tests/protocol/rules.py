@@ -223,10 +223,19 @@ class Rules:
         visible_after = self.setting.visible_after if self.setting.declared else 0
         return min(action.since_earliest, look.age + visible_after)
 
-    def may_send_as_asked(self, action: Action) -> bool:
+    def earliest_after_retry(self, look: Look, action: Action) -> int:
+        """A `retry` rests on such a look as `absent` does."""
+        return self.earliest_after_look(look, action)
+
+    def may_send_as_asked(self, w: World, key: Key, action: Action) -> bool:
         """A person's `retry` under the same key, too, lands inside the key's life: what lands after
         the look by a broken promise may be forgotten by then. Where nothing ever left, there is
-        nothing to remember; where the provider cannot be asked, the look was after `late_until`."""
+        nothing to remember; where the provider cannot be asked, the look was after `late_until`.
+
+        The wish to send a forward action again ends with the turn of the run.
+        """
+        if not key.undo and w.run.phase != "running":
+            return False
         if action.status == "not_sent" or not (self.setting.asks and self.setting.declared):
             return True
         return self.is_in_life(action)

@@ -75,8 +75,11 @@ class WithoutRememberingAbsence(Machine):
 class WithoutAgeOfLook(Machine):
     """A person's `retry` is sent under the same key however long ago the look was."""
 
-    def may_send_as_asked(self, action: Action) -> bool:
-        return True
+    def earliest_after_retry(self, look: Look, action: Action) -> int:
+        return action.since_earliest
+
+    def may_send_as_asked(self, w: World, key: Key, action: Action) -> bool:
+        return bool(key.undo) or w.run.phase == "running"
 
 
 class WithoutBoundForPeople(Machine):

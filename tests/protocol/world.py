@@ -96,8 +96,7 @@ class World:
         self.set_calls(p, tuple(other for other in self.processes[p].calls if other != call))
 
     def open_case(self, key: Key, kind: CaseKind) -> None:
-        asked = "probe" if self.actions[key].again == "probe" else ""
-        self.set_action(key, case=kind, again=asked)
+        self.set_action(key, case=kind)
         self.show_anew(key)
 
     def close_case(self, key: Key) -> None:
