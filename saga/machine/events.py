@@ -193,6 +193,7 @@ class Renewed:
     kind: ClassVar[str] = "renewed"
     key: str
     again: str  # same | new
+    read_at: float  # nothing had landed by then, as this person has seen
     deadline_at: float | None  # of an undo: its time starts anew too
 
 

@@ -243,6 +243,7 @@ def _renewed(action: Action, event: Renewed, at: float) -> None:
     action.not_sent = action.resends = action.probes = 0
     action.wish, action.due, action.probe_due = event.again, at, at
     action.refusals, action.conflict, action.deadline_at = 0, False, event.deadline_at
+    action.first_at = max(action.first_at, event.read_at)
 
 
 def _undone(state: RunState, action: Action, event: Undone) -> None:

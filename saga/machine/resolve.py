@@ -120,7 +120,7 @@ def _retried(spec: SagaSpec, action: Action, command: Resolve, read_at: float) -
     contract = contract_of(spec, action)
     again = "same" if contract.provider.honours_keys and action.state != "refused" else "new"
     deadline_at = None if contract.deadline is None else command.at + contract.deadline
-    renewed = Renewed(key=action.key, again=again, deadline_at=deadline_at)
+    renewed = Renewed(key=action.key, again=again, read_at=read_at, deadline_at=deadline_at)
     if action.state == "unknown" and again == "new":
         # The old key is left behind: on this person's word it did not happen.
         return [Absent(key=action.key, source="person", read_at=read_at, again="no"), renewed]

@@ -98,7 +98,7 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
         return None  # without a receipt; that undo has its own ways out
     if not unknown and action.direction == FORWARD and not goes_forward(state, now):
         return None
-    if action.wish is not None and (action.direction != FORWARD or state.phase == "running"):
+    if _as_asked(state, action, contract, now):
         return Move(Next.SEND if action.wish == "same" else Next.RENEW, action.due)
     if unknown:
         return _unknown(state, action, spec.steps[action.step], contract, now)
@@ -109,6 +109,20 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     if action.not_sent < contract.retry.attempts and _in_time(action, now):
         return Move(Next.SEND, action.due)
     return _spent(state, action, now, "attempts", "undo_exhausted")
+
+
+def _as_asked(state: RunState, action: Action, contract: ContractSpec, now: float) -> bool:
+    """A person's word holds: until the run turns round, and inside the life of the key.
+
+    What landed after the look, by a broken promise, may be forgotten later on; then it is read
+    again. Where nothing ever left, or nobody can be asked, there is only the person's word.
+    """
+    if action.wish is None or (action.direction == FORWARD and state.phase != "running"):
+        return False
+    if action.wish == "new" or action.state == "not_sent":
+        return True
+    can_ask = contract.probe and absence_bound(action, contract.provider) is not None
+    return not can_ask or _in_life(action, contract, now)
 
 
 def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -> Move:

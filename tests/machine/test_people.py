@@ -169,6 +169,23 @@ def test_a_retry_has_a_new_key_where_it_was_refused_or_keys_mean_nothing(
     assert ride.action("undo a").key == key
 
 
+def test_a_retry_counts_the_life_of_the_key_from_the_look() -> None:
+    ride = unknown("keys query once forgetful")
+    ride.wait(100)
+    ride.resolve("a", "retry", looked_at=ride.now - 0.5)
+    assert (ride.action("a").first_at, ride.go()) == (ride.now - 1.5, ["a"])
+
+
+def test_a_retry_that_rests_on_an_old_look_is_read_again_where_that_is_possible() -> None:
+    for words, again in (("keys query once forgetful", []), ("keys once forgetful", ["a"])):
+        ride = unknown(words)
+        ride.wait(10)
+        ride.resolve("a", "retry")
+        ride.wait(10)
+        assert ride.go() == again
+        assert (ride.asks == ["a"]) is not bool(again)
+
+
 def test_a_retry_of_an_unknown_without_keys_leaves_the_old_key_behind_as_absent() -> None:
     ride = unknown("nothing")
     old = ride.action("a")

@@ -38,7 +38,7 @@ from tests.protocol.names import Key
 from tests.protocol.outside import tick
 from tests.protocol.processes import COUNT
 from tests.protocol.product import TICK, saga_of, twin_of
-from tests.protocol.search import start, transitions
+from tests.protocol.search import start, transitions, without_collecting
 from tests.protocol.setting import Setting
 from tests.protocol.states import State
 from tests.protocol.world import World
@@ -94,13 +94,14 @@ class Alongside:
         transition(self.spec, run, begin)
         waiting = deque([_Pair(start(self.model.setting), run, 0.0, ())])
         seen: set[Hashable] = set()
-        while waiting and len(self.differences) < limit:
-            pair = waiting.popleft()
-            place = (pair.state, _hidden(pair.run))
-            if place not in seen:
-                seen.add(place)
-                self.pairs += 1
-                waiting.extend(self._onward(pair))
+        with without_collecting():
+            while waiting and len(self.differences) < limit:
+                pair = waiting.popleft()
+                place = (pair.state, _hidden(pair.run))
+                if place not in seen:
+                    seen.add(place)
+                    waiting.extend(self._onward(pair))
+        self.pairs = len(seen)
 
     def _onward(self, pair: _Pair) -> Iterator[_Pair]:
         moves = [one.move for one in transitions(self.model, pair.state)]

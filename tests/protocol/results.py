@@ -86,6 +86,7 @@ class Results(Unwinding):
                 status=forward,
                 undone=forward == "absent",
                 unsettled=(),
+                again="",
                 watched=self.watches(),
             )
 

@@ -12,6 +12,7 @@ import gc
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.protocol import laws
@@ -24,7 +25,15 @@ from tests.protocol.setting import Setting
 from tests.protocol.states import Process, Run, State
 from tests.protocol.world import World
 
-__all__ = ["ENDLESS", "Search", "Transition", "search", "start", "transitions"]
+__all__ = [
+    "ENDLESS",
+    "Search",
+    "Transition",
+    "search",
+    "start",
+    "transitions",
+    "without_collecting",
+]
 
 ENDLESS = "law 4: goes round for ever: no rest can be reached"
 
@@ -93,15 +102,22 @@ def _time_passes(machine: Machine, state: State, *, urgent: bool) -> Iterator[Tr
 def search(setting: Setting, machine_type: type[Machine], *, until: tuple[str, ...] = ()) -> Search:
     """Visit every state from the start on; stop early once all of `until` has been found broken."""
     began = time.perf_counter()  # for people who wait; nothing is decided by it
-    collects = gc.isenabled()
-    gc.disable()  # millions of tuples and not one cycle among them
-    try:
+    with without_collecting():
         found = _Frontier(setting, machine_type).visit_all(until)
+    found.seconds = time.perf_counter() - began
+    return found
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Millions of tuples, and not one cycle among them."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collects:
             gc.enable()
-    found.seconds = time.perf_counter() - began
-    return found
 
 
 class _Frontier:

@@ -84,7 +84,7 @@ class Unwinding(Rules):
         now, since its undo needs no receipt."""
         if key.undo or action.case != "unknown":
             return not key.undo and action.case == "exhausted"
-        return action.again != "probe" and self.is_undone_blindly(w, key, action)
+        return self.is_undone_blindly(w, key, action)
 
     def _is_beyond_undo(self, w: World, key: Key, action: Action) -> bool:
         """An irreversible effect in a run that is being undone: a person must answer for it."""
