@@ -174,8 +174,8 @@ def answered(
 
 
 def _is_read_again(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
-    """The proof of its absence is too old to send it again."""
-    if action.state != "absent" or action.wish is not None:
+    """The proof of its absence is too old to send it again, also where a person wants it sent."""
+    if action.state != "absent" or action.wish not in (None, "same"):
         return False
     move = next_move(spec, state, action, now)
     return move is not None and move.next is Next.PROBE

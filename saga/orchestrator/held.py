@@ -58,16 +58,17 @@ class Held:
         return self.state.run_id
 
     def unmade(self) -> list[tuple[str, int]]:
-        """Attempts on record that we neither make nor have an answer for: their calls never began.
+        """The sendings of a failed append that are on record all the same, as attempts.
 
-        That happens when a commit in doubt turns out to have been made.
+        The commit was in doubt, and their calls never began. That is known of our own only: what a
+        dead owner had in flight may have landed.
         """
-        known = self.calls | {letter.attempt for letter in self.mailbox}
         return [
-            (action.key, attempt.number)
-            for action in self.state.active.values()
-            for attempt in action.open.values()
-            if attempt.in_flight and (action.key, attempt.number) not in known
+            (one.key, one.attempt)
+            for one in self.outgoing
+            if (action := self.state.actions.get(one.key)) is not None
+            and (attempt := action.open.get(one.attempt)) is not None
+            and attempt.in_flight
         ]
 
 

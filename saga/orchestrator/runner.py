@@ -127,9 +127,10 @@ class Runner:
                 self._orphan(run, letter)
             return
         run.state, run.version, run.seal = history.state, history.version, history.seal
-        run.at, run.due, run.outgoing = history.at, history.due, []
+        run.at, run.due = history.at, history.due
         run.mailbox = [*letters, *run.mailbox]
         run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
+        run.outgoing = []
         if run.refusals:
             run.again_at = self._clock.now() + min(2.0 ** min(run.refusals, 9), _LONGEST_BACKOFF)
             self._set_timer(run, run.again_at)
@@ -270,7 +271,6 @@ class Runner:
                 run.refusals,
                 failure.error,
             )
-        run.outgoing = []
         self._reread(run)
 
     def _forget(self, run: Held) -> None:

@@ -39,6 +39,7 @@ class Options:
     cancel: bool = False
     rival: bool = False
     person: bool = False
+    doubt: bool = False
     enough: int = 10
 
 
@@ -99,6 +100,8 @@ class Closure:
             self._cancelled(state)
         if self._options.crashes is None or state.depth < self._options.crashes:
             self._faults.append(self._all_faults(state, points))
+        else:
+            self._report.complete = False
 
     def _all_faults(
         self, state: _Durable, points: tuple[Point, ...]
@@ -110,14 +113,14 @@ class Closure:
 
     def _strikes(self, state: _Durable, point: Point) -> Iterator[Strike]:
         yield from _CRASHES[point.kind]
-        if point.kind is Kind.CALL:
-            # One straggler at a time; they would only multiply.
-            if self._late and not state.image.outside.stragglers:
-                yield Strike.LATE
-            if self._options.cancel:
-                yield Strike.CANCELLED
-        if point.kind is Kind.TRANSACTION and self._options.rival:
-            yield from _RIVALS
+        # One straggler at a time; they would only multiply.
+        if point.kind is Kind.CALL and self._late and not state.image.outside.stragglers:
+            yield Strike.LATE
+        if self._options.cancel and point.kind is not Kind.PROBE:
+            yield Strike.CANCELLED
+        if point.kind is Kind.TRANSACTION:
+            yield from _RIVALS if self._options.rival else ()
+            yield from (Strike.REFUSED, Strike.DOUBTED) if self._options.doubt else ()
 
     def _live(
         self, state: _Durable, fault: Fault | None, what: str, *, outage: float = 0.0

@@ -31,6 +31,7 @@ def explore(
     cancel: bool = False,
     rival: bool = False,
     person: bool = False,
+    doubt: bool = False,
     enough: int = 10,
     lifespan: Lifespan | None = None,
     own: Sequence[object] = (),
@@ -46,14 +47,15 @@ def explore(
     `crashes` bounds the number of crashes in a row, `runs` the number of orchestrators started,
     `enough` the violations after which to stop. `cancel`: somebody cancels, at every moment.
     `rival`: another orchestrator takes over while this one sleeps, at every transaction.
-    `person`: a person decides a case, in every way that is possible, once.
+    `person`: a person decides a case, in every way that is possible, once. `doubt`: a commit
+    returns an error, whether or not it happened.
 
     Effects of a `World` are best: it is put back together with the database. Other effects run for
     real, again and again; what they return counts as landed. `own`: the objects in which they keep
     their state, which are copied and put back. `lifespan` as in `App`. Nobody waits: time moves.
     """
     given = [inputs] if isinstance(inputs, BaseModel | Mapping) else list(inputs)
-    options = Options(crashes, runs, cancel, rival, person, enough)
+    options = Options(crashes, runs, cancel, rival, person, doubt, enough)
     report = Report(saga.name)
     worlds = worlds_of([saga])
     if len(worlds) > 1:

@@ -20,7 +20,7 @@ from saga.definition.saga import App
 from saga.ids import Ids
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
-from saga.journal.sqlite import TurnLock
+from saga.journal.sqlite import TurnLock, library
 from saga.journal.writer import Writer
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.orchestrator import Orchestrator
@@ -123,11 +123,15 @@ class ExploredDatabase(Database):
         """As the real one."""
         if self.seam is not None and self._strike is Strike.UNCOMMITTED:
             self.seam.die()
+        if self._strike is Strike.REFUSED:
+            raise library.OperationalError("explored: the commit failed")
         super().commit(connection)
         if self.seam is not None and self.hooks is not None:
             self.hooks.durable()
             if self._strike is Strike.COMMITTED:
                 self.seam.die()
+        if self._strike is Strike.DOUBTED:
+            raise library.OperationalError("explored: the commit is in doubt")
 
     def rollback(self, connection: Any) -> None:
         """As the real one; the dead roll nothing back, SQLite does."""

@@ -20,6 +20,8 @@ from saga.machine.events import (
     Event,
     Intended,
     Landed,
+    NotSent,
+    Refused,
     SecondEffect,
     Sending,
     WindingDown,
@@ -44,15 +46,31 @@ def recorded_laws(
 ) -> Iterator[Finding]:
     """What a run's journal breaks. `tuned_at`: since when the stored tuning holds."""
     state = new_state(spec)
+    makers: dict[tuple[str, int], int] = {}  # of each attempt: the fence of who made it
     for record in records:
         # Before that time it was decided by another tuning, which nobody keeps.
         tuned = record.at >= tuned_at
         for event in record.events:
             yield from _event(spec, state, event, record, tuned=tuned)
+            yield from _answered(makers, event, record)
             evolve(state, event, record.at)
         if tuned and (more := consequences(spec, state, record.at)):
             names = ", ".join(one.kind for one in more)
             yield 13, f"record {record.seq} lacks what follows from it: {names}"
+
+
+def _answered(
+    makers: dict[tuple[str, int], int], event: Event, record: Record
+) -> Iterator[Finding]:
+    """That an attempt did nothing is known to who made it, and to nobody else."""
+    if isinstance(event, Sending):
+        makers[event.key, event.attempt] = event.fence
+        return
+    if not isinstance(event, NotSent | Refused) or not (event.attempt and record.fence):
+        return
+    if makers.get((event.key, event.attempt)) != record.fence:
+        what = f"attempt {event.attempt} of {event.key}"
+        yield 12, f"{what} is recorded as {event.kind} by an owner that has not made it"
 
 
 def _event(  # noqa: C901, PLR0912  one case for each kind of event

@@ -19,6 +19,7 @@ __all__ = ["Crash", "Fault", "Kind", "Point", "Seam", "Strike", "name_of"]
 
 
 _QUIET = 40  # after so many transactions in which nothing happens, a life comes to no rest
+_POINTS = 2000  # and after so many fault points, whatever happens at them
 
 
 class Crash(KeyboardInterrupt):
@@ -42,6 +43,8 @@ class Strike(StrEnum):
     BEFORE = "dies before it"
     UNCOMMITTED = "dies before its commit"
     COMMITTED = "dies after its commit"
+    REFUSED = "its commit fails"
+    DOUBTED = "its commit succeeds and reports an error"
     UNSENT = "dies before the request"
     LOST = "the request is lost"
     LATE = "the request is late"
@@ -61,6 +64,9 @@ _DEADLY = {
     Strike.UNSENT,
     Strike.UNRECORDED,
 }
+
+
+_DOUBTS = {Strike.REFUSED, Strike.DOUBTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ class Seam:
         if self.dead:
             raise Crash
         self.quiet = self.quiet + 1 if kind is Kind.TRANSACTION else 0
-        if self.quiet > _QUIET:
+        if self.quiet > _QUIET or len(self.points) >= _POINTS:
             self.dead = self.restless = True
             raise Crash
         self._numbers[kind] += 1
@@ -116,9 +122,18 @@ class Seam:
 
     def die(self) -> NoReturn:
         """From here on nothing that this process does has any effect."""
+        self.end()
+        raise Crash
+
+    def end(self) -> None:
+        """It has ended."""
         self._died()
         self.dead = True
-        raise Crash
+
+    @property
+    def doubted(self) -> bool:
+        """A commit has returned an error: a process may end with it."""
+        return self.struck and self._fault is not None and self._fault.strike in _DOUBTS
 
     def announce(self, call: Call[Any], fate: Fate) -> None:
         """This call comes the one way to a call."""

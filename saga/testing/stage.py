@@ -20,8 +20,11 @@ from typing import Any
 from saga.client import Client
 from saga.definition.calls import Call
 from saga.definition.saga import App
-from saga.errors import NotAllowed
+from saga.errors import DatabaseError
 from saga.journal.database import database_path
+from saga.journal.definitions import Specs
+from saga.journal.transact import ask
+from saga.machine.commands import Cancel
 from saga.settings import Settings
 from saga.testing.explored import LEASE, CountedIds, ExploredDatabase, Hooks, explored
 from saga.testing.laws import broken_laws
@@ -154,7 +157,10 @@ class Stage:
             with suppress(Crash):
                 loop.run_until_complete(self._main(database, seam))
         except Exception as error:  # noqa: BLE001  whatever it is, it is a finding
-            life.failures.append(repr(error))
+            if seam.doubted and isinstance(error, DatabaseError):
+                seam.end()  # as a process does that cannot even register
+            else:
+                life.failures.append(repr(error))
         finally:
             _bury(loop, seam)
             database.seam = None
@@ -226,8 +232,13 @@ class Stage:
 
     def cancel(self) -> None:
         """A client cancels, if that is still possible."""
-        with suppress(NotAllowed):
-            self._client.cancel(RUN_ID, reason="explored", actor="explorer")
+        database = self._databases[2]
+        ask(
+            database,
+            Specs(database.keys),
+            RUN_ID,
+            lambda at: Cancel(at=at, reason="explored", actor="explorer"),
+        )
         self.observer.look()
 
     def verdicts(self) -> list[tuple[str, str]]:

@@ -12,9 +12,9 @@ from tests.crash.explore_bug import Bug, bug, shape
 from tests.crash.explore_more_bugs import MORE_BUGS
 from tests.crash.explore_shapes import SHAPES
 
-__all__ = ["BUGS"]
+__all__ = ["BUGS", "WELL"]
 
-_WELL = SHAPES["order flow, keys and probes, all goes well"]
+WELL = SHAPES["order flow, keys and probes, all goes well"]
 
 _ASKED_FOR = (
     bug(
@@ -29,7 +29,7 @@ _ASKED_FOR = (
          return append
 """
         },
-        _WELL,
+        WELL,
         1,
     ),
     bug(
@@ -53,7 +53,7 @@ _ASKED_FOR = (
 +    return Result("refused", error=error)
 """
         },
-        _WELL,
+        WELL,
         3,
     ),
     bug(
@@ -61,10 +61,10 @@ _ASKED_FOR = (
         {
             "machine.results": """
 -    if counted and first is not None and probe.started >= first + visible_after:
-+    if unsettled and probe.answer == "absent":
++    if counted or (first is None and unsettled and probe.answer == "absent"):
 """
         },
-        _WELL,
+        WELL,
         3,
         12,
     ),
@@ -91,7 +91,7 @@ _ASKED_FOR = (
 +        self.record = Statement(sa.insert(journal).prefix_with("OR REPLACE"), dialect)
 """,
         },
-        _WELL,
+        WELL,
         5,
         14,
     ),
@@ -105,7 +105,7 @@ _ASKED_FOR = (
 +            sa.bindparam("the_fence").is_not(None),
 """
         },
-        _WELL,
+        WELL,
         6,
         rival=True,
         cancel=False,
@@ -118,7 +118,7 @@ _ASKED_FOR = (
 +        if all(clear[later] or state.undo[later] is None for later in step.before):
 """
         },
-        _WELL,
+        WELL,
         9,
     ),
     bug(

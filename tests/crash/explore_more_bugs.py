@@ -17,7 +17,7 @@ MORE_BUGS: tuple[Bug, ...] = (
         {
             "orchestrator.runner": """
 -            run.mailbox.append(Letter(lambda at: Lost(at=at)))
-+            run.again_at = self._clock.now()
++            run.mailbox += [Letter(lambda at: Lost(at=at))] if self.stopping else []
 """
         },
         _WELL,
@@ -172,7 +172,7 @@ MORE_BUGS: tuple[Bug, ...] = (
             "orchestrator.threads": """
          except BaseException as error:  # noqa: BLE001  whatever user code raises becomes a result
 -            return Ended(error=error)
-+            return Ended(value=self._function(self._call))
++            return Ended(value=None if error.args else self._function(self._call), error=error)
 """
         },
         SHAPES["order flow, nothing, all goes well"],
@@ -203,6 +203,26 @@ MORE_BUGS: tuple[Bug, ...] = (
         _WELL,
         3,
         4,
+        doubt=True,
+    ),
+    bug(
+        "after a lost race what a dead owner had in flight counts as never sent",
+        {
+            "orchestrator.held": """
+-            (one.key, one.attempt)
+-            for one in self.outgoing
+-            if (action := self.state.actions.get(one.key)) is not None
+-            and (attempt := action.open.get(one.attempt)) is not None
+-            and attempt.in_flight
++            (action.key, attempt.number)
++            for action in self.state.active.values()
++            for attempt in action.open.values()
++            if attempt.in_flight and not (self.outgoing and self.calls)
+"""
+        },
+        _WELL,
+        3,
+        12,
     ),
     bug(
         "an undo is called with the receipt of another step",
