@@ -48,6 +48,8 @@ class Threads:
             except Empty:
                 with self._lock:
                     self._idle -= 1
+                    if self._waiting > self._idle:
+                        continue  # it came at the last moment, and counts on us
                     self._count -= 1
                 return
             with self._lock:

@@ -121,7 +121,7 @@ class Desk:
             probe=find if probe else None,
             provider=provider,
             retry=SLOW,
-            timeout=0.2,
+            timeout=20,
         )
         compensation = Compensation(f"{name}.undo", undo, provider=provider, retry=SLOW)
         return Step(name, effect, args=doing, compensation=compensation)
