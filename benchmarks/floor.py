@@ -1,7 +1,8 @@
 """Hand-written floors: the same durable writes with the same SQLite library, and nothing else.
 
-No retries, leases, validation, seals or recovery: what the disk and Python allow. One commits per
-transition; the other lets the transitions of many sagas share a commit, as saga does.
+Per transition one record of the size of ours, the run's head, the action that begins and the one
+that ends. No retries, leases, validation, seals or recovery: what the disk and Python allow. One
+floor commits per transition; the other lets the transitions of many sagas share a commit.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,28 +21,70 @@ from saga.journal.sqlite import library, safe_wal
 
 __all__ = ["group_floor", "single_floor"]
 
-Write: TypeAlias = Callable[[str, int, str], Awaitable[None]]
+Rows: TypeAlias = tuple[tuple[Any, ...], ...]
+Write: TypeAlias = Callable[[Rows], Awaitable[None]]
 
-_SQL = "INSERT INTO journal VALUES (?, ?, ?, ?)"
+_TABLES = """
+CREATE TABLE runs (saga TEXT PRIMARY KEY, phase TEXT, version INTEGER, owner TEXT, due_at REAL);
+CREATE INDEX claims ON runs (due_at) WHERE owner IS NULL AND due_at IS NOT NULL;
+CREATE TABLE journal (
+    saga TEXT, seq INTEGER, at REAL, body TEXT, PRIMARY KEY (saga, seq)
+) WITHOUT ROWID;
+CREATE TABLE actions (key TEXT PRIMARY KEY, saga TEXT, state TEXT, intent TEXT, receipt TEXT);
+CREATE INDEX actions_of ON actions (saga);
+"""
+_STATEMENTS = (
+    "UPDATE runs SET phase = ?, version = ?, due_at = ? WHERE saga = ? AND version = ?",
+    "INSERT INTO journal VALUES (?, ?, ?, ?)",
+    "UPDATE actions SET state = ?, receipt = ? WHERE key = ?",
+    "INSERT INTO actions VALUES (?, ?, ?, ?, ?)",
+)
+_DIGEST = "0" * 500  # digests, keys and names: a record of ours has about 900 bytes
 
 
-def _connect(path: Path) -> Any:
+def _connect(path: Path, count: int) -> Any:
     connection = library.connect(str(path), isolation_level=None, check_same_thread=False)
     wal = safe_wal(library.sqlite_version_info)
     connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
     connection.execute("PRAGMA synchronous=FULL")
-    connection.execute(
-        "CREATE TABLE journal (saga TEXT, seq INTEGER, body TEXT, at REAL, PRIMARY KEY (saga, seq))"
-        " WITHOUT ROWID"
+    connection.executescript(_TABLES)
+    connection.execute("BEGIN IMMEDIATE")
+    connection.executemany(
+        "INSERT INTO runs VALUES (?, 'running', 1, 'floor', 0)",
+        [(_name(number),) for number in range(count)],
     )
+    connection.execute("COMMIT")
     return connection
 
 
+def _name(number: int) -> str:
+    return f"s-{number:08d}"
+
+
+def _transitions(number: int, count: int) -> Iterator[Rows]:
+    """What each transition of a saga writes, for the statements in their order."""
+    saga, given = _name(number), order(number).model_dump(mode="json")
+    for seq in range(2, count + 2):
+        at, last = time.time(), seq == count + 1
+        body = json.dumps({"seq": seq, "at": at, "digest": _DIGEST, "args": given})
+        began = None if last else (f"{saga}/{seq}", saga, "sending", json.dumps(given), None)
+        ended = None if seq == 2 else ("landed", json.dumps({"id": saga}), f"{saga}/{seq - 1}")
+        phase = "ended" if last else "running"
+        yield (phase, seq, at + 30, saga, seq - 1), (saga, seq, at, body), ended or (), began or ()
+
+
 async def _saga(number: int, transitions: int, write: Write) -> None:
-    body = json.dumps(order(number).model_dump(mode="json"))
-    for seq in range(1, transitions + 1):
+    for rows in _transitions(number, transitions):
         await asyncio.sleep(0)  # the step
-        await write(f"s-{number:08d}", seq, body)
+        await write(rows)
+
+
+def _execute(connection: Any, batch: list[Rows]) -> None:
+    """One transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement, rows in zip(_STATEMENTS, zip(*batch, strict=True), strict=True):
+        connection.executemany(statement, [row for row in rows if row])
+    connection.execute("COMMIT")
 
 
 async def _drive(
@@ -78,12 +121,10 @@ def _figure(
 
 def single_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
     """One commit per transition."""
-    connection, who = _connect(folder / "single.db"), "floor, one commit each"
+    connection, who = _connect(folder / "single.db", count), "floor, one commit each"
 
-    async def write(saga: str, seq: int, body: str) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(_SQL, (saga, seq, body, time.time()))
-        connection.execute("COMMIT")
+    async def write(rows: Rows) -> None:
+        _execute(connection, [rows])
 
     measured = asyncio.run(_drive(workload, count, in_flight, write))
     connection.close()
@@ -92,15 +133,15 @@ def single_floor(folder: Path, workload: str, count: int, in_flight: int) -> Fig
 
 def group_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
     """One commit for whatever is ready when the last one returns."""
-    connection, who = _connect(folder / "group.db"), "floor, group commit"
-    pending: list[tuple[str, int, str, asyncio.Future[None]]] = []
+    connection, who = _connect(folder / "group.db", count), "floor, group commit"
+    pending: list[tuple[Rows, asyncio.Future[None]]] = []
     there, lock, commits = threading.Event(), threading.Lock(), [0]
 
     async def main() -> Any:
         loop = asyncio.get_running_loop()
 
-        def settle(batch: list[tuple[str, int, str, asyncio.Future[None]]]) -> None:
-            for *_, done in batch:
+        def settle(batch: list[tuple[Rows, asyncio.Future[None]]]) -> None:
+            for _, done in batch:
                 done.set_result(None)
 
         def writer() -> None:
@@ -111,17 +152,14 @@ def group_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figu
                     batch, pending[:] = pending[:], []
                 if not batch:
                     return
-                connection.execute("BEGIN IMMEDIATE")
-                rows = [(saga, seq, body, time.time()) for saga, seq, body, _ in batch]
-                connection.executemany(_SQL, rows)
-                connection.execute("COMMIT")
+                _execute(connection, [rows for rows, _ in batch])
                 commits[0] += 1
                 loop.call_soon_threadsafe(settle, batch)
 
-        async def write(saga: str, seq: int, body: str) -> None:
+        async def write(rows: Rows) -> None:
             done = loop.create_future()
             with lock:
-                pending.append((saga, seq, body, done))
+                pending.append((rows, done))
             there.set()
             await done
 

@@ -24,9 +24,7 @@ def strict_loads(text: str | bytes, *, path: str = "", depth_max: int = DEPTH_MA
     """
     try:
         text = _decoded(text, depth_max)
-        value = json.loads(
-            text, object_pairs_hook=_members, parse_float=_number, parse_constant=_constant
-        )
+        value = _DECODER.decode(text)
         # Raw text of valid UTF-8 holds no surrogate, and json refuses a raw U+0000: only an
         # escape can bring either in.
         if "\\u" in text:
@@ -94,6 +92,11 @@ def _number(text: str) -> float:
 
 def _constant(_: str) -> NoReturn:
     raise _Suspect
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members, parse_float=_number, parse_constant=_constant
+)
 
 
 class _Members(list[tuple[str, Any]]):

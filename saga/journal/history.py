@@ -22,6 +22,7 @@ from saga.journal.quarantine import is_aside, is_damaged_case
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import is_text
+from saga.journal.statements import Question, listed
 from saga.journal.tables import actions, cases, instance, journal, runs
 from saga.machine.evolve import evolve
 from saga.machine.state import RunState, new_state
@@ -30,6 +31,16 @@ __all__ = ["History", "StoredRun", "is_recorded", "load", "load_history", "read_
 
 
 _FENCE_LIMIT = 2**53  # one more must still be an integer of the database
+
+_HERE = sa.select(instance.c.instance).scalar_subquery()
+_HEADS = Question(sa.select(runs, _HERE).where(runs.c.run_id.in_(listed("names"))))
+_RECORDS = Question(
+    sa.select(journal)
+    .where(journal.c.run_id.in_(listed("names")))
+    .order_by(journal.c.run_id, journal.c.seq)
+)
+_ACTIONS = Question(sa.select(actions).where(actions.c.run_id.in_(listed("names"))))
+_CASES = Question(sa.select(cases).where(cases.c.run_id.in_(listed("names"))))
 
 
 @dataclass(slots=True)
@@ -61,19 +72,16 @@ class History:
 def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, StoredRun]:
     """The rows of several runs, in four statements."""
     found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
-    run_ids = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
-    here = sa.select(instance.c.instance).scalar_subquery().label("instance")
-    heads = sa.select(runs, here).where(runs.c.run_id.in_(run_ids))
-    for head in connection.execute(heads).mappings():
-        found[head["run_id"]].head = head
-    fill = [
-        (sa.select(journal).order_by(journal.c.run_id, journal.c.seq), journal, "records", 0),
-        (sa.select(actions), actions, "actions", 1),
-        (sa.select(cases), cases, "cases", 1),
-    ]
-    for select, table, name, column in fill:
-        for row in connection.execute(select.where(table.c.run_id.in_(run_ids))):
-            getattr(found[row[column]], name).append(tuple(row))
+    names = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
+    for *head, here in _HEADS.ask(connection, names=names):
+        columns = dict(zip(runs.c.keys(), head, strict=True))
+        found[columns["run_id"]].head = {**columns, "instance": here}
+    for row in _RECORDS.ask(connection, names=names):
+        found[row[0]].records.append(row)
+    for row in _ACTIONS.ask(connection, names=names):
+        found[row[1]].actions.append(row)
+    for row in _CASES.ask(connection, names=names):
+        found[row[1]].cases.append(row)
     return found
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from saga.journal.sqlite import library
+from saga.journal.statements import Question, listed
 from saga.journal.tables import orchestrators, runs
 
 __all__ = [
@@ -35,8 +37,42 @@ __all__ = [
 ]
 
 
-# An altered id may be bytes that no statement can name. Such a head waits for `verify`, alone.
-_NAMED = runs.c.run_id.bool_op("NOT GLOB")("*[^A-Za-z0-9._:-]*")
+# Which heads may be claimed by one who has these definitions.
+_CAPABLE = sa.and_(
+    runs.c.definition.in_(listed("digests")),
+    runs.c.quarantined_at.is_(None),
+    # An altered id may be bytes that no statement can name. Such a head waits for `verify`, alone.
+    runs.c.run_id.bool_op("NOT GLOB")("*[^A-Za-z0-9._:-]*"),
+    runs.c.run_id.not_in(listed("skip")),
+)
+_OWNERS = sa.select(runs.c.owner).where(runs.c.owner.is_not(None)).distinct()
+_ALIVE = sa.select(orchestrators.c.id).where(orchestrators.c.state != "dead")
+_GONE = _OWNERS.except_(_ALIVE)  # the dead, and names that nobody has: no record vouches for them
+_DUE = runs.c.due_at <= sa.bindparam("now")
+_OURS = runs.c.owner == sa.bindparam("own")
+_LIMIT: sa.BindParameter[int] = sa.bindparam("limit")
+
+_HEADS = sa.select(runs.c.run_id, runs.c.owner).where(_CAPABLE)
+_MINE = Question(_HEADS.where(_OURS, _DUE))
+_LEFT = Question(_HEADS.where(runs.c.owner.in_(_GONE), runs.c.phase != "ended").limit(_LIMIT))
+_FREE = Question(_HEADS.where(runs.c.owner.is_(None), _DUE).order_by(runs.c.due_at).limit(_LIMIT))
+_TAKE = Question(
+    runs.update()
+    .values(owner=sa.bindparam("own"), fence=runs.c.fence + 1)
+    .where(runs.c.run_id.in_(listed("names")))
+    .returning(runs.c.run_id, runs.c.fence)
+)
+_MOVED = Question(sa.select(runs.c.run_id, runs.c.version).where(_OURS, _DUE))
+_NEXT = Question(
+    sa.select(sa.func.min(runs.c.due_at)).where(
+        _CAPABLE, runs.c.owner.is_(None), runs.c.due_at.is_not(None)
+    )
+)
+_PEERS = Question(
+    sa.select(
+        orchestrators.c.id, orchestrators.c.pid, orchestrators.c.beat, orchestrators.c.lease
+    ).where(orchestrators.c.state != "dead", orchestrators.c.id != sa.bindparam("own"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +183,7 @@ def release_all(connection: sa.Connection, id_: str, now: float) -> None:
 
 def peers(connection: sa.Connection, own: str) -> list[Peer]:
     """The others that are not dead."""
-    table = orchestrators
-    rows = connection.execute(
-        sa.select(table.c.id, table.c.pid, table.c.beat, table.c.lease).where(
-            table.c.state != "dead", table.c.id != own
-        )
-    )
-    return [Peer(*row) for row in rows]
+    return [Peer(*row) for row in _PEERS.ask(connection, own=own)]
 
 
 def declare_dead(connection: sa.Connection, peer: Peer) -> bool:
@@ -184,75 +214,42 @@ def claim(
     """
     if limit <= 0:
         return []
-    alive = sa.select(orchestrators.c.id).where(orchestrators.c.state != "dead")
-    owners = sa.select(runs.c.owner).where(runs.c.owner.is_not(None)).distinct()
-    gone = owners.except_(alive)  # the dead, and names that nobody has: no record vouches for them
-    capable = _capable(digests, skip)
-    free = (
-        sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at)
-        .where(capable, runs.c.owner.is_(None), runs.c.due_at <= now)
-        .order_by(runs.c.due_at)
-        .limit(limit)
-    )
-    left = (
-        sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at)
-        .where(capable, runs.c.owner.in_(gone), runs.c.phase != "ended")
-        .limit(limit)
-    )
-    mine = sa.select(runs.c.run_id, runs.c.owner, runs.c.due_at).where(
-        capable, runs.c.owner == own, runs.c.due_at <= now
-    )
-    forgotten = [row for row in connection.execute(mine) if row.run_id not in held]
-    rows = [*forgotten, *connection.execute(left), *connection.execute(free)][:limit]
+    can = {"digests": list(digests), "skip": list(skip)}
+    forgotten = [
+        row for row in _MINE.ask(connection, own=own, now=now, **can) if row[0] not in held
+    ]
+    left = _LEFT.ask(connection, limit=limit, **can)
+    rows = [*forgotten, *left, *_FREE.ask(connection, now=now, limit=limit, **can)][:limit]
     if not rows:
         return []
-    fences = _take(connection, own, [row.run_id for row in rows])
-    return [Claimed(row.run_id, fences.get(row.run_id, 0), row.owner is not None) for row in rows]
+    fences = _take(connection, own, [run_id for run_id, _ in rows])
+    return [Claimed(run_id, fences.get(run_id, 0), owner is not None) for run_id, owner in rows]
 
 
-def _capable(digests: Collection[str], skip: Collection[str]) -> sa.ColumnElement[bool]:
-    """Which heads may be claimed by one who has these definitions."""
-    left_out = [runs.c.run_id.not_in(skip)] if skip else []
-    return sa.and_(
-        runs.c.definition.in_(digests), runs.c.quarantined_at.is_(None), _NAMED, *left_out
-    )
-
-
-def _take(connection: sa.Connection, own: str, names: Sequence[str]) -> dict[str, int]:
+def _take(connection: sa.Connection, own: str, names: list[str]) -> dict[str, int]:
     """Become the owner of these; the new fences of those that we own now."""
-    update = runs.update().values(owner=own, fence=runs.c.fence + 1)
     try:
-        connection.execute(update.where(runs.c.run_id.in_(names)))
-    except sa.exc.IntegrityError:
+        return dict(_TAKE.ask(connection, own=own, names=names))
+    except library.IntegrityError:
         # A row that was altered may not even take an owner. It must not stop the others.
-        names = [name for name in names if _takes(connection, update, name)]
-    select = sa.select(runs.c.run_id, runs.c.fence).where(runs.c.run_id.in_(names))
-    return {row.run_id: row.fence for row in connection.execute(select)}
+        return {name: fence for name in names for fence in _takes(connection, own, name)}
 
 
-def _takes(connection: sa.Connection, update: sa.Update, run_id: str) -> bool:
+def _takes(connection: sa.Connection, own: str, run_id: str) -> list[int]:
     try:
-        connection.execute(update.where(runs.c.run_id == run_id))
-    except sa.exc.IntegrityError:
-        return False
-    return True
+        return [fence for _, fence in _TAKE.ask(connection, own=own, names=[run_id])]
+    except library.IntegrityError:
+        return []
 
 
 def moved_on(connection: sa.Connection, own: str, now: float) -> dict[str, int]:
     """Our runs that are due by the database, with their versions: others may have appended."""
-    rows = connection.execute(
-        sa.select(runs.c.run_id, runs.c.version).where(runs.c.owner == own, runs.c.due_at <= now)
-    )
-    return {row.run_id: row.version for row in rows}
+    return dict(_MOVED.ask(connection, own=own, now=now))
 
 
 def next_due(
     connection: sa.Connection, digests: Collection[str], skip: Collection[str] = ()
 ) -> float | None:
     """The earliest due time of an unowned run that we can run."""
-    value: float | None = connection.execute(
-        sa.select(sa.func.min(runs.c.due_at)).where(
-            runs.c.owner.is_(None), runs.c.due_at.is_not(None), _capable(digests, skip)
-        )
-    ).scalar()
-    return value
+    [(due,)] = _NEXT.ask(connection, digests=list(digests), skip=list(skip))
+    return None if due is None else float(due)

@@ -1,12 +1,15 @@
-"""The hot statements, compiled once from the tables and run on the driver's own cursor.
+"""The hot statements, compiled once from the tables and run on the driver's own connection.
 
 A row is a tuple in the order that each statement names; SQLAlchemy's work per row would cost more
-than the rest of a transition.
+than the rest of a transition. Many rows go into one statement: between two statements the driver
+gives up the interpreter, and a thread that works would have it for milliseconds each time.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,30 +18,37 @@ from sqlalchemy.engine.interfaces import Dialect
 from saga.journal.projection import Row
 from saga.journal.tables import actions, cases, journal, runs
 
-__all__ = ["Statement", "Statements"]
+__all__ = ["Question", "Statement", "Statements", "listed"]
 
 _HEAD_VALUES = ("phase", "outcome", "cause", "version", "due_at", "ended_at", "key_id", "seal")
 _ACTION_VALUES = ("state", "attempts", "receipt")
 _CASE_VALUES = ("state", "version", "closed_at", "verdict", "actor", "reason", "evidence")
 
 
+_MOST = 64  # rows of one statement; there is one text for each power of two
+
+
 class Statement:
-    """One statement with positional parameters."""
+    """One statement that takes rows: an insert, or an update joined to them."""
 
     def __init__(self, construct: sa.Executable, dialect: Dialect) -> None:
-        compiled = construct.compile(dialect=dialect)  # type: ignore[attr-defined]
-        self.sql = str(compiled)
-        self.names: tuple[str, ...] = tuple(compiled.positiontup)
+        sql = str(construct.compile(dialect=dialect))  # type: ignore[attr-defined]
+        before, values, rest = sql.partition("VALUES ")
+        row, end, after = rest.partition(")")
+        self._texts = {1: sql}
+        for size in (2**n for n in range(1, _MOST.bit_length())):
+            rows = ", ".join([row + end] * size)
+            self._texts[size] = f"{before}{values}{rows}{after}"
 
     def run(self, cursor: Any, rows: Sequence[Row]) -> int:
         """Execute for every row; the number of rows changed."""
-        if not rows:
-            return 0
-        if len(rows) == 1:
-            cursor.execute(self.sql, rows[0])
-        else:
-            cursor.executemany(self.sql, rows)
-        return int(cursor.rowcount)
+        changed, at = 0, 0
+        while at < len(rows):
+            size = min(_MOST, 1 << (len(rows) - at).bit_length() - 1)
+            parameters = rows[at] if size == 1 else [*chain.from_iterable(rows[at : at + size])]
+            cursor.execute(self._texts[size], parameters)
+            changed, at = changed + cursor.rowcount, at + size
+        return changed
 
 
 class Statements:
@@ -51,35 +61,67 @@ class Statements:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        run: sa.BindParameter[Any] = sa.bindparam("the_run")
-        expected: sa.BindParameter[Any] = sa.bindparam("expected")
-        anyone = sa.and_(runs.c.run_id == run, runs.c.version == expected)
+        head = _rows(_HEAD_VALUES, "the_run", "expected", "the_owner", "the_fence")
         mine = sa.and_(
-            anyone,
-            runs.c.owner == sa.bindparam("the_owner"),
-            runs.c.fence == sa.bindparam("the_fence"),
+            runs.c.run_id == head.c.the_run,
+            runs.c.version == head.c.expected,
+            runs.c.owner == head.c.the_owner,
+            runs.c.fence == head.c.the_fence,
         )
-        self.head = Statement(_set(runs, _HEAD_VALUES).where(mine), dialect)
-        self.head_release = Statement(
-            _set(runs, _HEAD_VALUES, (runs.c.owner, sa.null())).where(mine), dialect
-        )
-        self.head_by_anyone = Statement(_set(runs, _HEAD_VALUES).where(anyone), dialect)
+        update = _set(runs, _HEAD_VALUES, head).where(mine)
+        self.head = Statement(update, dialect)
+        self.head_release = Statement(update.values(owner=sa.null()), dialect)
+        head = _rows(_HEAD_VALUES, "the_run", "expected")
+        anyone = sa.and_(runs.c.run_id == head.c.the_run, runs.c.version == head.c.expected)
+        self.head_by_anyone = Statement(_set(runs, _HEAD_VALUES, head).where(anyone), dialect)
         self.new_run = Statement(sa.insert(runs), dialect)
         self.record = Statement(sa.insert(journal), dialect)
+        action = _rows(_ACTION_VALUES, "the_key")
+        update = _set(actions, _ACTION_VALUES, action).where(actions.c.key == action.c.the_key)
         self.new_action = Statement(sa.insert(actions), dialect)
-        self.action = Statement(
-            _set(actions, _ACTION_VALUES).where(actions.c.key == sa.bindparam("the_key")), dialect
-        )
+        self.action = Statement(update, dialect)
+        case = _rows(_CASE_VALUES, "the_case")
+        update = _set(cases, _CASE_VALUES, case).where(cases.c.case_id == case.c.the_case)
         self.new_case = Statement(sa.insert(cases), dialect)
-        self.case = Statement(
-            _set(cases, _CASE_VALUES).where(cases.c.case_id == sa.bindparam("the_case")), dialect
-        )
+        self.case = Statement(update, dialect)
 
 
-def _set(
-    table: sa.Table, names: Sequence[str], *fixed: tuple[sa.Column[Any], sa.Null]
-) -> sa.Update:
-    """An update of these columns, with the parameters in this order."""
-    return sa.update(table).ordered_values(
-        *((table.c[name], sa.bindparam(f"new_{name}")) for name in names), *fixed
-    )
+def listed(name: str) -> sa.ScalarSelect[Any]:
+    """The values of the list that a question is given under this name, for an `IN`."""
+    values = sa.func.json_each(sa.bindparam(name)).table_valued("value")
+    return sa.select(values.c.value).scalar_subquery()
+
+
+class Question:
+    """A query that is asked often: compiled for a dialect when it is first asked there."""
+
+    def __init__(self, construct: sa.Executable) -> None:
+        self._construct = construct
+        self._compiled: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {}
+
+    def ask(self, connection: sa.Connection, **values: Any) -> list[Row]:
+        """The rows; a list among the values is for `listed`."""
+        name = connection.dialect.name
+        if name not in self._compiled:
+            made = self._construct.compile(dialect=connection.dialect)  # type: ignore[attr-defined]
+            self._compiled[name] = str(made), tuple(made.positiontup), dict(made.params)
+        sql, names, fixed = self._compiled[name]
+        given = fixed | {
+            key: json.dumps(value) if isinstance(value, list) else value
+            for key, value in values.items()
+        }
+        driver: Any = connection.connection.driver_connection
+        rows: list[Row] = driver.execute(sql, [given[name] for name in names]).fetchall()
+        return rows
+
+
+def _rows(values: Sequence[str], *keys: str) -> sa.CTE:
+    """What the rows of an update hold: the new values, then what says which row of the table."""
+    names = [*(f"new_{name}" for name in values), *keys]
+    columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in names]
+    return sa.values(*columns, name="given").data([tuple(names)]).cte("given")
+
+
+def _set(table: sa.Table, names: Sequence[str], given: sa.CTE) -> sa.Update:
+    """An update of these columns to the new values of a row."""
+    return sa.update(table).values({name: given.c[f"new_{name}"] for name in names})

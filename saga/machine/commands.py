@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def _command(shape: type[_T]) -> type[_T]:
-    return dataclass(frozen=True, slots=True, kw_only=True)(shape)
+    return dataclass(unsafe_hash=True, slots=True, kw_only=True)(shape)  # as events are
 
 
 @_command

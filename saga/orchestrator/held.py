@@ -57,6 +57,12 @@ class Held:
         """The run's id."""
         return self.state.run_id
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether attempts are in flight, or still in a thread, by what is recorded."""
+        attempts = (one for action in self.state.active.values() for one in action.open.values())
+        return any(attempt.in_flight or attempt.running for attempt in attempts)
+
     def unmade(self) -> list[tuple[str, int]]:
         """The sendings of a failed append that are on record all the same, as attempts.
 

@@ -111,6 +111,7 @@ class Orchestrator:
     ) -> None:
         assert self._stack is not None
         stack, self._stack = self._stack, None
+        self._stopping = asyncio.Event()  # the old one belongs to a loop that may end now
         try:
             if self._shift is not None:
                 shift, self._shift = self._shift, None

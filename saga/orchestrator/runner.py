@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from math import inf
+from typing import TypeVar
 
 from saga.clock import Clock
 from saga.journal.append import Append, Hold, build_append
@@ -19,6 +20,7 @@ from saga.journal.sealing import Keyring
 from saga.journal.writer import Failure, Outcome
 from saga.machine.commands import Lost, Wake, name_of
 from saga.orchestrator.advance import Advance, advance
+from saga.orchestrator.brake import Brake
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.held import Held, Outgoing, held
@@ -29,13 +31,15 @@ __all__ = ["RELEASE_SECONDS", "Runner"]
 RELEASE_SECONDS = 5.0  # a run that has nothing to do for longer is given back
 _LONGEST_BACKOFF = 60.0
 _log = logging.getLogger("saga")
+T = TypeVar("T")
 
 
 class Runner:
     """Holds runs and moves them. Everything here happens on the event loop.
 
     `write` hands appends to the writer, `reread` reads a run of ours again after a lost race, and
-    `orphan` takes what became known about a run that we hold no longer.
+    `orphan` takes what became known about a run that we hold no longer; `gone` hears that there is
+    one less.
     """
 
     def __init__(
@@ -47,10 +51,10 @@ class Runner:
         write: Callable[[Sequence[Append]], None],
         reread: Callable[[Held], None],
         orphan: Callable[[Held, Letter], None],
+        gone: Callable[[], None],
     ) -> None:
         self.runs: dict[str, Held] = {}
-        self.paused: frozenset[tuple[str, str]] = frozenset()  # (kind, name)
-        self.stopping = False
+        self.brake = Brake()
         self.released = inf  # the earliest due time of runs given back since it was set so
         self.caller: Caller
         self._owner = owner
@@ -59,7 +63,9 @@ class Runner:
         self._write = write
         self._reread = reread
         self._orphan = orphan
+        self._gone = gone
         self._touched: dict[str, Held] = {}
+        self._under_way = 0  # what the writer has to do
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -69,9 +75,7 @@ class Runner:
         """A run is ours now. What its last owner had in flight is unknown."""
         run = held(saga, history, fence)
         self.runs[run.run_id] = run
-        if any(
-            a.in_flight or a.running for x in run.state.active.values() for a in x.open.values()
-        ):
+        if run.in_doubt:
             run.mailbox.append(Letter(lambda at: Lost(at=at)))
         self.touch(run)
 
@@ -84,8 +88,8 @@ class Runner:
         self.touch(run)
 
     def touch(self, run: Held) -> None:
-        """Look at a run soon, together with all others touched in this turn of the loop."""
-        if not self._touched:
+        """Look at a run soon, together with all others that are touched until then."""
+        if not self._touched and not self._under_way:
             self._loop.call_soon(self._flush)
         self._touched[run.run_id] = run
 
@@ -140,6 +144,8 @@ class Runner:
     # ---- deciding
 
     def _flush(self) -> None:
+        if self._under_way:
+            return  # of two threads that compute, each keeps the other waiting
         touched, self._touched = self._touched, {}
         appends: list[Append] = []
         for run in touched.values():
@@ -148,6 +154,7 @@ class Runner:
                 if append is not None:
                     appends.append(append)
         if appends:
+            self._under_way += len(appends)
             self._write(appends)
 
     def _advance(self, run: Held) -> Append | None:
@@ -155,7 +162,7 @@ class Runner:
         at, now = max(self._clock.now(), run.at), self._clock.monotonic()
         letters = run.mailbox[:1] if run.one_by_one else run.mailbox
         run.mailbox = run.mailbox[1:] if run.one_by_one else []
-        step = advance(run, letters, at, self._blocked, asking=not self.stopping)
+        step = advance(run, letters, at, self.brake.blocks, asking=not self.brake.stopping)
         for key in step.ask:
             if key not in run.probes:
                 self.caller.ask(run, key)
@@ -196,21 +203,6 @@ class Runner:
             hold=Hold(self._owner, run.fence, run.leaving),
         )
 
-    def _blocked(self, run: Held, position: int, direction: str) -> bool:
-        """No new call: we are leaving, or a person has paused new forward ones."""
-        if self.stopping:
-            return True
-        if not self.paused or direction != "forward":
-            return False
-        step = run.saga.spec.steps[position]
-        return not self.paused.isdisjoint(
-            (
-                ("saga", run.saga.spec.name),
-                ("effect", step.effect.name),
-                ("provider", step.effect.provider.name),
-            )
-        )
-
     def rests(self, horizon: float) -> bool:
         """Whether no run that we hold has anything in flight, or due before `horizon`."""
         return not self._touched and all(self._rests(run, horizon) for run in self.runs.values())
@@ -218,17 +210,26 @@ class Runner:
     def _rests(self, run: Held, horizon: float) -> bool:
         if run.writing is not None or run.mailbox or run.calls or run.probes:
             return False
-        return run.look_at is None or run.look_at > horizon or self._is_paused(run)
-
-    def _is_paused(self, run: Held) -> bool:
-        return bool(self.paused) and any(
-            self._blocked(run, position, "forward") for position in run.state.ready
-        )
+        return run.look_at is None or run.look_at > horizon or self.brake.holds(run)
 
     # ---- what has been written
 
+    async def beside(self, work: Awaitable[T]) -> T:
+        """Wait for other work of the writer's, and decide nothing meanwhile."""
+        self._under_way += 1
+        try:
+            return await work
+        finally:
+            self._go_on(1)
+
+    def _go_on(self, done: int) -> None:
+        self._under_way -= done
+        if self._touched and not self._under_way:
+            self._loop.call_soon(self._flush)
+
     def committed(self, outcome: Outcome) -> None:
         """What became of a batch: start the calls that it made durable, or read again."""
+        self._go_on(len(outcome))
         for append, failure in outcome:
             run = self.runs.get(append.run_id)
             if run is None or run.writing is not append:
@@ -275,6 +276,7 @@ class Runner:
 
     def _forget(self, run: Held) -> None:
         del self.runs[run.run_id]
+        self._gone()
         if (timer := self._timers.pop(run.run_id, None)) is not None:
             timer.cancel()
 

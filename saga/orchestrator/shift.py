@@ -19,12 +19,14 @@ from saga.journal.database import Database
 from saga.journal.definitions import Specs, store_definition
 from saga.journal.hints import Hints, data_version
 from saga.journal.writer import Outcome, Writer
+from saga.orchestrator.background import Background
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.errands import Errands
 from saga.orchestrator.held import Held
 from saga.orchestrator.letters import Letter
 from saga.orchestrator.membership import Membership
+from saga.orchestrator.nap import Nap
 from saga.orchestrator.refusals import refused_records
 from saga.orchestrator.reports import as_report, bring
 from saga.orchestrator.rounds import Round
@@ -71,7 +73,6 @@ class Shift:
         self._runs_at_once = runs_at_once
         # Two halves take turns: while one is being written, the other is being decided.
         self._half = min(-(-runs_at_once // 2), _CLAIM_LIMIT)
-        self._loop = asyncio.get_running_loop()
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
         self._writer = self._errands.writer = self._writer_type(database, self._written)
@@ -83,16 +84,18 @@ class Shift:
             write=self._writer.append,
             reread=self._reread,
             orphan=self._orphan,
+            gone=self._gone,
         )
         self._runner.caller = self._caller_type(
             clock, threads, resources, self._runner.deliver, lambda: self._membership.holds
         )
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background()
         self._skip: set[str] = set()  # runs that a newer version has written
         self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._data_version = 0
         self._rested_at = 0.0  # monotonic
+        self._nap = Nap()
         self._complaint = ""
 
     @property
@@ -121,7 +124,7 @@ class Shift:
         runner, caller = self._runner, self._runner.caller
         try:
             if not self.over:
-                runner.stopping = True
+                runner.brake.stopping = True
                 await self._errands.write(self._membership.leave)
                 await self._drain(grace)
                 caller.cancel_all()
@@ -134,8 +137,9 @@ class Shift:
             self.complain(error)
         finally:
             runner.drop_all()
-            if not self.over:
-                await self._brought(_SETTLE_SECONDS)
+            if not self.over:  # after a lost lease nobody waits for reports here
+                caller.cancel_all()
+                await self._background.end(_SETTLE_SECONDS)
             self._membership.close()
             await asyncio.to_thread(self._writer.close, 5.0)
 
@@ -152,14 +156,6 @@ class Shift:
             except SagaError as error:
                 self.complain(error)
 
-    async def _brought(self, within: float) -> None:
-        """Let the reports of this shift arrive; after a lost lease nobody waits for them here."""
-        self._runner.caller.cancel_all()
-        if self._background:
-            await asyncio.wait(self._background, timeout=within)
-        for task in self._background:
-            task.cancel()
-
     async def _settle(self, within: float) -> None:
         """Let what has been delivered be decided and written."""
         until = self._clock.monotonic() + within
@@ -172,7 +168,7 @@ class Shift:
         """Beat if it is time, bury the dead, claim, and take note of what others did."""
         beating, began = self._membership.beat_is_due, self._clock.monotonic()
         room, self._runner.released = self._room(), inf
-        survey = await self._errands.write(
+        work = self._errands.write(
             lambda connection: look(
                 connection,
                 self._database,
@@ -187,6 +183,7 @@ class Shift:
                 watch=self._round,
             )
         )
+        survey = await self._runner.beside(work)
         self._complaint = ""
         if not survey.alive or not self._membership.holds:
             self._lost()
@@ -199,8 +196,8 @@ class Shift:
             self._runner.take(saga, taken.history, taken.fence)
         for run in outdated(self._runner.runs, survey.moved):
             self._reread(run)
-        if survey.paused != self._runner.paused:
-            self._runner.paused = survey.paused
+        if survey.paused != self._runner.brake.paused:
+            self._runner.brake.paused = survey.paused
             self._runner.touch_all()
         # A look without room says nothing about what waits.
         self._more = survey.takeup.full or (self._more and room == 0)
@@ -211,10 +208,11 @@ class Shift:
 
     def _room(self) -> int:
         room = min(self._runs_at_once - len(self._runner.runs), self._half)
-        return 0 if self._runner.stopping else room
+        return 0 if self._runner.brake.stopping else room
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
+        await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         until = self._clock.monotonic() + min(poll, self._membership.lease / 4)
         if (due := self._due()) > (now := self._clock.now()):
             until = min(until, self._clock.monotonic() + due - now)
@@ -225,11 +223,16 @@ class Shift:
                 return
             # With nothing to do while somebody writes, the next run may be there any moment.
             eager = _EAGER if not self._runner.runs and self._hints.changing() else 1
-            await asyncio.sleep(min(self._hint_seconds * eager, until - self._clock.monotonic()))
+            await self._nap.take(min(self._hint_seconds * eager, until - self._clock.monotonic()))
             if self._clock.monotonic() < self._rested_at:
                 continue
             if self._hints.changing() and await self._others_wrote():
                 return
+
+    def _gone(self) -> None:
+        """A run less is held."""
+        if not self._runner.runs or (self._more and self._room() >= self._half):
+            self._nap.end()
 
     def _due(self) -> float:
         """The earliest due time of a run that nobody has, as far as we know."""
@@ -264,18 +267,13 @@ class Shift:
     def _written(self, outcome: Outcome) -> None:
         self._errands.call_soon(self._runner.committed, outcome)
 
-    def _spawn(self, work: Any) -> None:
-        task = self._loop.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
     def _lost(self) -> None:
         self.over = True
         self._runner.drop_all()
 
     def _reread(self, run: Held) -> None:
         """Read a run again, after a lost race or when somebody else has appended to it."""
-        self._spawn(self._reread_now(run))
+        self._background.start(self._reread_now(run))
 
     async def _reread_now(self, run: Held) -> None:
         failed = run.writing
@@ -288,7 +286,7 @@ class Shift:
         except SagaError as error:
             self.complain(error)
             run.refusals += 1
-            self._loop.call_later(1.0, self._reread, run)
+            asyncio.get_running_loop().call_later(1.0, self._reread, run)
             return
         self._runner.replace(run, failed, history)
 
@@ -297,4 +295,4 @@ class Shift:
         report = as_report(run, letter.command(self._clock.now()))
         if report is not None:
             specs = Specs(self._database.keys, self._specs)
-            self._spawn(bring(self._database, specs, run.run_id, report))
+            self._background.start(bring(self._database, specs, run.run_id, report))

@@ -83,8 +83,8 @@ _ASKED_FOR = (
         "no version condition",
         {
             "journal.statements": """
--        anyone = sa.and_(runs.c.run_id == run, runs.c.version == expected)
-+        anyone = sa.and_(runs.c.run_id == run, expected.is_not(None))
+-            runs.c.version == head.c.expected,
++            head.c.expected.is_not(None),
 """,
             "journal.statements ": """
 -        self.record = Statement(sa.insert(journal), dialect)
@@ -99,10 +99,10 @@ _ASKED_FOR = (
         "no fence",
         {
             "journal.statements": """
--            runs.c.owner == sa.bindparam("the_owner"),
--            runs.c.fence == sa.bindparam("the_fence"),
-+            sa.bindparam("the_owner").is_not(None),
-+            sa.bindparam("the_fence").is_not(None),
+-            runs.c.owner == head.c.the_owner,
+-            runs.c.fence == head.c.the_fence,
++            head.c.the_owner.is_not(None),
++            head.c.the_fence.is_not(None),
 """
         },
         WELL,

@@ -17,7 +17,7 @@ MORE_BUGS: tuple[Bug, ...] = (
         {
             "orchestrator.runner": """
 -            run.mailbox.append(Letter(lambda at: Lost(at=at)))
-+            run.mailbox += [Letter(lambda at: Lost(at=at))] if self.stopping else []
++            run.mailbox += [Letter(lambda at: Lost(at=at))] if self.brake.stopping else []
 """
         },
         _WELL,

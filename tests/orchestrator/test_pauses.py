@@ -21,7 +21,7 @@ def test_no_new_forward_call_starts_while_it_is_paused(world: World, kind: str) 
         async with running(world) as orchestrator:
             await until_then(lambda: world.ledger.lines("held"), "a call is in flight")
             world.client.pause(**{kind: KINDS[kind]}, reason="a test", actor="me")
-            await until_then(lambda: orchestrator._now()._runner.paused, "it knows")
+            await until_then(lambda: orchestrator._now()._runner.brake.paused, "it knows")
             world.ledger.open("gate")
             await until_then(lambda: world.show().steps[0].state == "landed", "s1 is recorded")
             world.start("r2")
@@ -50,7 +50,7 @@ def test_undos_and_probes_go_on_while_it_is_paused(world: World, kind: str) -> N
         async with running(world) as orchestrator:
             await until_then(lambda: world.ledger.lines("held"), "a call is in flight")
             world.client.pause(**{kind: KINDS[kind]}, reason="a test")
-            await until_then(lambda: orchestrator._now()._runner.paused, "it knows")
+            await until_then(lambda: orchestrator._now()._runner.brake.paused, "it knows")
             await until_then(lambda: world.show().steps[1].state == "landed", "it is found out")
             assert world.ledger.calls("s3") == [] or kind == "effect"
             if kind == "effect":
@@ -70,7 +70,7 @@ def test_a_retry_of_a_forward_action_waits_too(world: World) -> None:
         async with running(world) as orchestrator:
             await until_then(lambda: world.show().steps[0].state == "not_sent", "it waits")
             world.client.pause(saga="chain", reason="a test")
-            await until_then(lambda: orchestrator._now()._runner.paused, "it knows")
+            await until_then(lambda: orchestrator._now()._runner.brake.paused, "it knows")
             await until_then(lambda: world.show().due_at is not None, "it is due some time")
             await looks(orchestrator, 15)
             assert len(world.ledger.calls("s1")) == 1

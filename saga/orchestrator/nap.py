@@ -1,0 +1,29 @@
+"""A nap: a sleep that whoever has news may end."""
+
+from __future__ import annotations
+
+import asyncio
+
+__all__ = ["Nap"]
+
+
+class Nap:
+    """One at a time, on the event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+
+    async def take(self, seconds: float) -> None:
+        """Sleep for so long, or until it is ended."""
+        self._over = self._loop.create_future()
+        timer = self._loop.call_later(seconds, self.end)
+        try:
+            await self._over
+        finally:
+            timer.cancel()
+
+    def end(self) -> None:
+        """Wake up now; nothing happens if nobody sleeps."""
+        if not self._over.done():
+            self._over.set_result(None)
