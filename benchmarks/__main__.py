@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, middle, table, write_json
 from benchmarks.floor import group_floor, single_floor
-from benchmarks.product import one_at_a_time, product
+from benchmarks.product import one_caller, product
 
 IN_FLIGHT = (1, 100, 1000)
 
@@ -28,13 +28,14 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, default=None, help="write the figures to this file")
     arguments = parser.parse_args()
-    figures: list[Figure] = []
-    for workload in ("happy", "compensated"):
-        for in_flight in IN_FLIGHT:
-            figures += _measure(workload, in_flight, arguments.count, arguments.rounds)
-    print(_report(figures))
+    groups = [
+        _measure(workload, in_flight, arguments.count, arguments.rounds)
+        for workload in ("happy", "compensated")
+        for in_flight in IN_FLIGHT
+    ]
+    print(_report(groups))
     if arguments.json is not None:
-        write_json(arguments.json, figures)
+        write_json(arguments.json, [figure for group in groups for figure in group])
     return 0
 
 
@@ -42,8 +43,9 @@ def _measure(workload: str, in_flight: int, count: int, rounds: int) -> list[Fig
     """The floors and saga in turn, round after round; the median of each."""
     if in_flight == 1:
         count = min(count, 300)
-    ways: list[Callable[[Path, str, int, int], Figure]] = [single_floor, group_floor]
-    ways.append(_alone if in_flight == 1 else product)
+    ways: list[Callable[[Path, str, int, int], Figure]] = [single_floor, group_floor, product]
+    if in_flight == 1:
+        ways.append(one_caller)
     found: list[list[Figure]] = [[] for _ in ways]
     for number in range(rounds):
         print(f"{workload}, {in_flight} in flight, round {number + 1} of {rounds}", file=sys.stderr)
@@ -53,12 +55,7 @@ def _measure(workload: str, in_flight: int, count: int, rounds: int) -> list[Fig
     return [middle(figures) for figures in found]
 
 
-def _alone(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
-    assert in_flight == 1
-    return one_at_a_time(folder, workload, count)
-
-
-def _report(figures: list[Figure]) -> str:
+def _report(groups: list[list[Figure]]) -> str:
     heads = (
         "",
         "in flight",
@@ -71,8 +68,8 @@ def _report(figures: list[Figure]) -> str:
         "x group",
     )
     rows: list[tuple[str, ...]] = [heads]
-    for single, group, ours in zip(figures[::3], figures[1::3], figures[2::3], strict=True):
-        rows += [_row(figure, single, group) for figure in (single, group, ours)]
+    for single, group, *ours in groups:
+        rows += [_row(figure, single, group) for figure in (single, group, *ours)]
     return table(rows)
 
 

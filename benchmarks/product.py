@@ -10,7 +10,7 @@ from benchmarks.figures import Figure, quantile
 from benchmarks.workload import COMPENSATED, HAPPY, app, order
 from saga import Client, Orchestrator
 
-__all__ = ["one_at_a_time", "product"]
+__all__ = ["one_caller", "product"]
 
 _WHO = "saga"
 
@@ -59,8 +59,11 @@ def _latencies(client: Client, count: int) -> list[float]:
     return spans
 
 
-def one_at_a_time(folder: Path, workload: str, count: int) -> Figure:
-    """Start a run, wait for its end, start the next: what one caller sees, in one process."""
+def one_caller(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
+    """Start a run, wait for its end, start the next: what one caller sees, in one process.
+
+    Latency is from the call of `start` to the return of `wait`.
+    """
     url = f"sqlite:///{folder / 'saga.db'}"
     client = Client(url)
     saga = HAPPY if workload == "happy" else COMPENSATED
@@ -87,9 +90,9 @@ def one_at_a_time(folder: Path, workload: str, count: int) -> Figure:
     seconds, cpu, commits = asyncio.run(main())
     client.close()
     return Figure(
-        _WHO,
+        f"{_WHO}, start to wait",
         workload,
-        1,
+        in_flight,
         count / seconds,
         cpu * 1e6 / count,
         quantile(latencies, 0.5),

@@ -73,6 +73,13 @@ class Database:
             max_overflow=60,
         )
         self.statements = Statements(self._engine.dialect)
+        self._retrying = Retrying(
+            retry=retry_if_exception(_is_busy),
+            stop=stop_after_attempt(5),
+            wait=wait_random_exponential(multiplier=0.01, max=1),
+            sleep=self.clock.sleep,
+            reraise=True,
+        )
         self._owner_pid = os.getpid()
         self._presence: Presence | None = None
         try:
@@ -149,15 +156,8 @@ class Database:
         return self._again(lambda: self._read(work))
 
     def _again(self, transaction: Callable[[], T]) -> T:
-        retrying = Retrying(
-            retry=retry_if_exception(_is_busy),
-            stop=stop_after_attempt(5),
-            wait=wait_random_exponential(multiplier=0.01, max=1),
-            sleep=self.clock.sleep,
-            reraise=True,
-        )
         try:
-            return retrying(transaction)
+            return self._retrying(transaction)
         except (OSError, sa.exc.DBAPIError, sqlite.library.Error) as error:
             raise explained(self.path, error) from error
 

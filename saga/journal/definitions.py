@@ -25,6 +25,13 @@ __all__ = ["Specs", "check_definition", "store_definition", "stored_spec"]
 
 _log = logging.getLogger("saga")
 
+_NAMED = definitions.c.digest == sa.bindparam("digest")
+_SAME = sa.and_(
+    definitions.c.saga == sa.bindparam("saga"), definitions.c.version == sa.bindparam("version")
+)
+_ALIKE = sa.select(definitions).where(sa.or_(_NAMED, _SAME))
+_ONE = sa.select(definitions).where(_NAMED)
+
 
 def store_definition(
     connection: sa.Connection, keys: Keyring, spec: Mapping[str, Any], digest: str, now: float
@@ -33,21 +40,19 @@ def store_definition(
 
     Raises `Conflict` if this saga and version mean something else here.
     """
-    table = definitions
-    same = sa.and_(table.c.saga == spec["saga"], table.c.version == spec["version"])
-    found = connection.execute(sa.select(table).where(sa.or_(table.c.digest == digest, same))).all()
+    new = {"digest": digest, "saga": spec["saga"], "version": spec["version"]}
+    found = connection.execute(_ALIKE, new).all()
     values = _sealed(keys, digest, spec, now)
     missing = Tampered(f"definition {digest} is missing, or another one stands in its place")
     try:
         match found:
             case [] if not _pinned(connection, digest):
-                new = {"digest": digest, "saga": spec["saga"], "version": spec["version"]}
-                connection.execute(table.insert().values(**new, **values))
+                connection.execute(definitions.insert().values(**new, **values))
             case [row] if row.digest == digest:
                 _check_row(keys, row, spec["saga"], spec["version"])
                 if row.spec != values["spec"]:
                     connection.execute(
-                        table.update().where(table.c.digest == digest).values(**values)
+                        definitions.update().where(definitions.c.digest == digest).values(**values)
                     )
             case [row]:
                 raise _other_meaning(check_definition(keys, row), spec)
@@ -119,8 +124,7 @@ def _check_seal(keys: Keyring, row: Any) -> None:
 
 def _row(connection: sa.Connection, digest: str) -> Any:
     try:
-        select = sa.select(definitions).where(definitions.c.digest == digest)
-        row = connection.execute(select).one_or_none()
+        row = connection.execute(_ONE, {"digest": digest}).one_or_none()
     except UnicodeEncodeError:  # what an altered head names is not even text
         row = None
     if row is None:

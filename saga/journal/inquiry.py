@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from saga.journal.sqlite import is_text
+from saga.journal.statements import Question
 from saga.journal.tables import cases, journal, orchestrators, runs
 
 __all__ = [
@@ -38,6 +39,35 @@ class OrchestratorRow:
     refused: str | None  # JSON: runs whose records the database does not take
 
 
+_OPEN = sa.and_(cases.c.run_id == runs.c.run_id, cases.c.state == "open")
+_RESTING = Question(
+    sa.select(
+        sa.or_(
+            runs.c.phase == "ended",
+            runs.c.quarantined_at.is_not(None),
+            sa.exists().where(_OPEN),
+        )
+    ).where(runs.c.run_id == sa.bindparam("run_id"))
+)
+
+
+_LIVING = Question(
+    sa.select(
+        orchestrators.c.id,
+        orchestrators.c.host,
+        orchestrators.c.pid,
+        orchestrators.c.sagas,
+        orchestrators.c.state,
+        orchestrators.c.beat_at,
+        orchestrators.c.lease,
+        orchestrators.c.stuck,
+        orchestrators.c.refused,
+    )
+    .where(orchestrators.c.state != "dead")
+    .order_by(orchestrators.c.id)
+)
+
+
 def head_of(connection: sa.Connection, run_id: str) -> Any:
     """The row of a run as a mapping, unverified; `None` if there is none."""
     return connection.execute(sa.select(runs).where(runs.c.run_id == run_id)).mappings().first()
@@ -45,14 +75,7 @@ def head_of(connection: sa.Connection, run_id: str) -> Any:
 
 def resting(connection: sa.Connection, run_id: str) -> bool | None:
     """Whether a run has ended or waits for a person; `None` if there is no such run."""
-    head = connection.execute(
-        sa.select(runs.c.phase, runs.c.quarantined_at).where(runs.c.run_id == run_id)
-    ).first()
-    if head is None:
-        return None
-    if head.phase == "ended" or head.quarantined_at is not None:
-        return True
-    return bool(open_case_ids(connection, run_id))
+    return next((bool(rests) for (rests,) in _RESTING.ask(connection, run_id=run_id)), None)
 
 
 def open_case_ids(connection: sa.Connection, run_id: str) -> tuple[str, ...]:
@@ -104,21 +127,5 @@ def journal_rows(connection: sa.Connection, run_id: str) -> Sequence[Any]:
 
 def live_orchestrators(connection: sa.Connection, now: float) -> list[OrchestratorRow]:
     """Those whose last beat is younger than their lease, oldest id first."""
-    table = orchestrators
-    rows = connection.execute(
-        sa.select(
-            table.c.id,
-            table.c.host,
-            table.c.pid,
-            table.c.sagas,
-            table.c.state,
-            table.c.beat_at,
-            table.c.lease,
-            table.c.stuck,
-            table.c.refused,
-        )
-        .where(table.c.state != "dead")
-        .order_by(table.c.id)
-    )
-    found = [OrchestratorRow(*row) for row in rows]
+    found = [OrchestratorRow(*row) for row in _LIVING.ask(connection)]
     return [row for row in found if now - row.beat_at <= row.lease * 1.1]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 
+from saga.journal.statements import Question
 from saga.journal.tables import pauses
 
 __all__ = ["KINDS", "Pause", "list_pauses", "pause", "paused_names", "resume"]
 
-from dataclasses import dataclass
-
 KINDS = ("saga", "effect", "provider")
+_NAMES = Question(sa.select(pauses.c.kind, pauses.c.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +54,4 @@ def list_pauses(connection: sa.Connection) -> list[Pause]:
 
 def paused_names(connection: sa.Connection) -> frozenset[tuple[str, str]]:
     """`(kind, name)` of each."""
-    rows = connection.execute(sa.select(pauses.c.kind, pauses.c.name))
-    return frozenset((kind, name) for kind, name in rows)
+    return frozenset((kind, name) for kind, name in _NAMES.ask(connection))

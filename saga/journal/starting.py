@@ -18,12 +18,15 @@ from saga.journal.history import History, is_recorded, load
 from saga.journal.projection import head_row
 from saga.journal.records import NewerFormat, Unwritable
 from saga.journal.sqlite import library
+from saga.journal.statements import Question
 from saga.journal.tables import runs
 from saga.machine.commands import Rejected, Start
 from saga.machine.decide import transition
 from saga.machine.state import RunState, new_state
 
 __all__ = ["start_run"]
+
+_KNOWN = Question(sa.select(runs.c.run_id).where(runs.c.run_id == sa.bindparam("run_id")))
 
 
 def start_run(
@@ -40,10 +43,7 @@ def start_run(
     """
 
     def work(connection: sa.Connection) -> tuple[History, bool]:
-        known = connection.execute(
-            sa.select(runs.c.run_id).where(runs.c.run_id == start.run_id)
-        ).scalar()
-        if known is not None:
+        if _KNOWN.ask(connection, run_id=start.run_id):
             return _found(connection, database, spec, start), True
         return _started(connection, database, spec, stored, start), False
 

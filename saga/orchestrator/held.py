@@ -44,7 +44,8 @@ class Held:
     probes: set[str] = field(default_factory=set)
     look_at: float | None = None  # the next due time
     cut_off: float = 0.0  # the earliest `send_by` of the calls that the last record began
-    refusals: int = 0  # how often the database refused its record, one after the other
+    stale: bool = False  # it is being read again
+    refusals: int = 0  # how often it could not be recorded, one after the other
     refusal: str = ""  # what it said the last time
     again_at: float = 0.0  # when it is tried again
     leaving: bool = False  # `writing` gives the run back
@@ -56,6 +57,11 @@ class Held:
     def run_id(self) -> str:
         """The run's id."""
         return self.state.run_id
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything of it is under way here."""
+        return bool(self.writing or self.stale or self.mailbox or self.calls or self.probes)
 
     @property
     def in_doubt(self) -> bool:

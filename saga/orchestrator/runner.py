@@ -25,6 +25,7 @@ from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.held import Held, Outgoing, held
 from saga.orchestrator.letters import Letter, not_made
+from saga.orchestrator.timers import Timers
 
 __all__ = ["RELEASE_SECONDS", "Runner"]
 
@@ -66,7 +67,7 @@ class Runner:
         self._gone = gone
         self._touched: dict[str, Held] = {}
         self._under_way = 0  # what the writer has to do
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers(clock, self._ring)
         self._loop = asyncio.get_running_loop()
 
     # ---- what comes in
@@ -101,13 +102,11 @@ class Runner:
     @property
     def quiet(self) -> bool:
         """Whether nothing waits to be decided or written."""
-        return not self._touched and all(r.writing is None for r in self.runs.values())
+        return not self._touched and not any(r.writing or r.stale for r in self.runs.values())
 
     def drop_all(self) -> None:
         """Forget everything: it is not ours any more. What became known of it is brought along."""
         self.caller.cancel_all(threads=False)
-        for timer in self._timers.values():
-            timer.cancel()
         self._timers.clear()
         self._touched.clear()
         while self.runs:
@@ -115,15 +114,11 @@ class Runner:
             for letter in [*run.letters, *run.mailbox]:
                 self._orphan(run, letter)
 
-    def replace(self, run: Held, failed: Append | None, history: History | None) -> None:
-        """The run as it stands now, or `None` if it is no longer ours.
-
-        `failed` is the append whose failure was the reason to read. If another is under way by now,
-        what was read may be older than that one; should that one fail too, it is read again.
-        """
-        if self.runs.get(run.run_id) is not run or run.writing is not failed:
+    def replace(self, run: Held, history: History | None) -> None:
+        """The run as it stands now, or `None` if it is no longer ours."""
+        if self.runs.get(run.run_id) is not run:
             return
-        run.writing = None
+        run.writing, run.stale = None, False
         letters, run.letters = run.letters, []
         if history is None:
             self._forget(run)
@@ -137,7 +132,7 @@ class Runner:
         run.outgoing = []
         if run.refusals:
             run.again_at = self._clock.now() + min(2.0 ** min(run.refusals, 9), _LONGEST_BACKOFF)
-            self._set_timer(run, run.again_at)
+            self._look_at(run, run.again_at)
         else:
             self.touch(run)
 
@@ -149,25 +144,36 @@ class Runner:
         touched, self._touched = self._touched, {}
         appends: list[Append] = []
         for run in touched.values():
-            if run.writing is None and self.runs.get(run.run_id) is run:
-                append = self._advance(run)
-                if append is not None:
-                    appends.append(append)
+            if run.writing or run.stale or self.runs.get(run.run_id) is not run:
+                continue
+            if (append := self._attempted(run)) is not None:
+                appends.append(append)
         if appends:
             self._under_way += len(appends)
             self._write(appends)
+
+    def _attempted(self, run: Held) -> Append | None:
+        """A bug that one run meets must not stop the others: it is read again, and tried later."""
+        try:
+            return self._advance(run)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this run's alone
+            _log.exception("run %s: what is due could not be decided", run.run_id)
+            self._stumbled(run, Failure(error, conflict=False))
+            return None
 
     def _advance(self, run: Held) -> Append | None:
         """Decide what is due for one run; the append to write, if anything happened."""
         at, now = max(self._clock.now(), run.at), self._clock.monotonic()
         letters = run.mailbox[:1] if run.one_by_one else run.mailbox
         run.mailbox = run.mailbox[1:] if run.one_by_one else []
+        run.letters = list(letters)
         step = advance(run, letters, at, self.brake.blocks, asking=not self.brake.stopping)
         for key in step.ask:
             if key not in run.probes:
                 self.caller.ask(run, key)
         if not step.events and not step.is_due_for_nothing(run):
-            self._set_timer(run, step.due)
+            run.letters = []
+            self._look_at(run, step.due)
             if run.mailbox:
                 self.touch(run)
             return None
@@ -175,10 +181,10 @@ class Runner:
             append = self._append(run, step)
         except RecordTooLarge as error:
             _log.warning("run %s: %s; its results are recorded one by one", run.run_id, error)
-            run.letters, run.one_by_one = list(letters), True
-            self._reread(run)
+            run.one_by_one = True
+            self.read_again(run)
             return None
-        run.writing, run.letters, run.at = append, list(letters), at
+        run.writing, run.at = append, at
         run.news, run.more = step.news(), step.more
         run.cut_off = min([sending.send_by for sending in step.sendings], default=0.0)
         run.outgoing = [
@@ -205,12 +211,10 @@ class Runner:
 
     def rests(self, horizon: float) -> bool:
         """Whether no run that we hold has anything in flight, or due before `horizon`."""
-        return not self._touched and all(self._rests(run, horizon) for run in self.runs.values())
-
-    def _rests(self, run: Held, horizon: float) -> bool:
-        if run.writing is not None or run.mailbox or run.calls or run.probes:
-            return False
-        return run.look_at is None or run.look_at > horizon or self.brake.holds(run)
+        return not self._touched and all(
+            not run.busy and (run.look_at is None or run.look_at > horizon or self.brake.holds(run))
+            for run in self.runs.values()
+        )
 
     # ---- what has been written
 
@@ -258,7 +262,7 @@ class Runner:
             self.touch(run)
         else:
             run.one_by_one = False
-            self._set_timer(run, append.due)
+            self._look_at(run, append.due)
 
     def _stumbled(self, run: Held, failure: Failure) -> None:
         if failure.conflict:
@@ -266,35 +270,28 @@ class Runner:
             _log.info("run %s has moved on; reading it again", run.run_id)
         else:
             run.refusals, run.refusal = run.refusals + 1, str(failure.error)
-            _log.error(
-                "run %s: the database refused its record (%d times): %s",
-                run.run_id,
-                run.refusals,
-                failure.error,
-            )
-        self._reread(run)
+            said = run.run_id, run.refusals, run.refusal
+            _log.error("run %s could not be recorded (%d times): %s", *said)
+        self.read_again(run)
+
+    def read_again(self, run: Held) -> None:
+        """What we have in memory is not what is recorded; until it is, nothing is decided on it."""
+        if not run.stale:
+            run.stale = True
+            self._reread(run)
 
     def _forget(self, run: Held) -> None:
         del self.runs[run.run_id]
         self._gone()
-        if (timer := self._timers.pop(run.run_id, None)) is not None:
-            timer.cancel()
+        self._timers.drop(run.run_id)
 
     # ---- time
 
-    def _set_timer(self, run: Held, due: float | None) -> None:
-        old = self._timers.pop(run.run_id, None)
-        if old is not None:
-            old.cancel()
+    def _look_at(self, run: Held, due: float | None) -> None:
         run.look_at = due
         # A call in flight is cut off at its time by itself, and brings the run back here.
-        if due is None or due == run.cut_off:
-            return
-        # Something that is due and blocked, or in flight beyond its time, is looked at each second.
-        wait = due - self._clock.now()
-        delay = wait if wait > 0 else 1.0
-        self._timers[run.run_id] = self._loop.call_later(delay, self._touch_if_held, run)
+        self._timers.set(run.run_id, None if due == run.cut_off else due)
 
-    def _touch_if_held(self, run: Held) -> None:
-        if self.runs.get(run.run_id) is run and run.writing is None:
+    def _ring(self, run_id: str) -> None:
+        if (run := self.runs.get(run_id)) is not None and run.writing is None:
             self.touch(run)

@@ -195,7 +195,7 @@ class Shift:
             saga = self._sagas[taken.history.state.definition]
             self._runner.take(saga, taken.history, taken.fence)
         for run in outdated(self._runner.runs, survey.moved):
-            self._reread(run)
+            self._runner.read_again(run)
         if survey.paused != self._runner.brake.paused:
             self._runner.brake.paused = survey.paused
             self._runner.touch_all()
@@ -276,7 +276,6 @@ class Shift:
         self._background.start(self._reread_now(run))
 
     async def _reread_now(self, run: Held) -> None:
-        failed = run.writing
         try:
             history = await self._errands.write(
                 lambda connection: look_again(
@@ -288,7 +287,7 @@ class Shift:
             run.refusals += 1
             asyncio.get_running_loop().call_later(1.0, self._reread, run)
             return
-        self._runner.replace(run, failed, history)
+        self._runner.replace(run, history)
 
     def _orphan(self, run: Held, letter: Letter) -> None:
         """Bring what we know about a run that is no longer ours; only proof counts."""

@@ -121,7 +121,7 @@ def test_a_record_that_the_database_refuses_is_tried_again_later_and_later(
     refusals: list[float] = []
 
     def refused() -> int:
-        lines = [r.created for r in caplog.records if "refused its record" in r.getMessage()]
+        lines = [r.created for r in caplog.records if "could not be recorded" in r.getMessage()]
         refusals[:] = lines
         return len(lines)
 

@@ -1,0 +1,70 @@
+"""Statements that take many rows, and questions that take lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from saga.journal.database import Database, driver
+from saga.journal.sealing import Keyring
+from saga.journal.statements import Question, listed
+from saga.journal.tables import runs
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(f"sqlite:///{tmp_path / 'saga.db'}", Keyring(), create=True)
+
+
+def _run(number: int) -> tuple[object, ...]:
+    values = {
+        "run_id": f"r{number}",
+        "tenant": "",
+        "saga": "s",
+        "saga_version": 1,
+        "definition": "sha256:0",
+        "phase": "running",
+        "version": 1,
+        "fence": 1,
+        "owner": "me" if number % 2 else "another",
+        "due_at": 1.0,
+        "started_at": 1.0,
+        "key_id": "",
+        "seal": "0" * 64,
+    }
+    return tuple(values.get(column.name) for column in runs.c)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 63, 64, 65, 127, 130, 200])
+def test_every_row_is_written_and_counted_however_many_there_are(
+    count: int, database: Database
+) -> None:
+    statements = database.statements
+    numbers = range(count)
+    with database.connection() as connection, database.turn(connection):
+        cursor = driver(connection).cursor()
+        cursor.execute("PRAGMA defer_foreign_keys = ON")  # a definition is not what this is about
+        assert statements.new_run.run(cursor, [_run(number) for number in numbers]) == count
+        heads = [
+            ("ended", "completed", None, 2, None, 2.0, "", "1" * 64, f"r{number}", 1, "me", 1)
+            for number in numbers
+        ]
+        assert statements.head.run(cursor, heads) == count // 2  # the others are another's
+        cursor.execute("SELECT count(*) FROM runs WHERE version = 2 AND owner = 'me'")
+        assert cursor.fetchone() == (count // 2,)
+        cursor.execute("DELETE FROM runs")
+
+
+def test_a_question_takes_lists_of_any_length_and_any_text(database: Database) -> None:
+    names = ["", "a", "it's", 'a "word"', "[1, 2]", "ä", "x" * 3000]
+    question = Question(
+        sa.select(sa.literal_column("'it''s'")).where(
+            sa.literal_column("'it''s'").in_(listed("names"))
+        )
+    )
+    with database.connection() as connection:
+        assert question.ask(connection, names=names) == [("it's",)]
+        assert question.ask(connection, names=[]) == []
+        assert question.ask(connection, names=names * 500) == [("it's",)]
