@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import tempfile
 from collections.abc import Callable
@@ -28,6 +29,7 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, default=None, help="write the figures to this file")
     arguments = parser.parse_args()
+    gc.freeze()  # as `saga orchestrator` does
     groups = [
         _measure(workload, in_flight, arguments.count, arguments.rounds)
         for workload in ("happy", "compensated")

@@ -7,6 +7,7 @@ whatever the event loop is busy with: the handlers are the interpreter's, not th
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -29,6 +30,7 @@ def work(
 ) -> int:
     """Run until a signal, or until nothing is left to do; the exit code."""
     _log_to_stderr()
+    gc.freeze()  # what is loaded by now stays; looking it through again and again took a tenth
     return asyncio.run(_work(app, url, lease, grace, poll, until_idle=until_idle))
 
 

@@ -21,6 +21,7 @@ __all__ = ["ensure_exact"]
 
 # Larger exponents fit a few characters and make arithmetic with them take for ever.
 _EXPONENT_MAX = 1000
+_EXACT = frozenset({str, int, bool, type(None)})
 
 
 def ensure_exact(value: Any, *, zoned: bool = False) -> None:
@@ -30,7 +31,8 @@ def ensure_exact(value: Any, *, zoned: bool = False) -> None:
     """
     if isinstance(value, BaseModel):
         for name, item in value.__dict__.items():
-            _ensure_under(name, item, zoned=zoned)
+            if type(item) not in _EXACT:
+                _ensure_under(name, item, zoned=zoned)
         if value.__pydantic_extra__:
             _ensure_members({**value.__dict__, **value.__pydantic_extra__}, zoned=zoned)
     elif isinstance(value, dict):
@@ -68,7 +70,7 @@ def _ensure_members(members: dict[Any, Any], *, zoned: bool) -> None:
 
 
 def _ensure_under(place: str | int, item: Any, *, zoned: bool) -> None:
-    if item is None or type(item) in (str, int, bool):
+    if type(item) in _EXACT:
         return
     try:
         ensure_exact(item, zoned=zoned)

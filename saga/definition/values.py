@@ -171,7 +171,10 @@ def _stored(model: type[BaseModel], value: object) -> dict[str, Any]:
 
 def _load(model: type[BaseModel], plain: Mapping[str, Any], **how: Any) -> BaseModel:
     # Not strict, whatever the model says: JSON holds a Decimal or a time as text.
-    return model.model_validate(plain, strict=False, by_name=True, by_alias=False, **how)
+    valid: BaseModel = model.__pydantic_validator__.validate_python(
+        plain, strict=False, by_name=True, by_alias=False, **how
+    )
+    return valid
 
 
 def _dump(model: type[BaseModel], value: BaseModel) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from saga.errors import Conflict
 from saga.journal.projection import (
     Row,
     action_row,
+    action_values,
     case_row,
     seal_head,
     touched_actions,
@@ -114,11 +115,11 @@ def _head(
 
 def _add_rows(append: Append, state: RunState, events: Sequence[Event]) -> None:
     for key, new in touched_actions(state, events).items():
-        row = action_row(state, state.actions[key])
+        action = state.actions[key]
         if new:
-            append.new_actions.append(row)
+            append.new_actions.append(action_row(state, action))
         else:
-            append.actions.append((row[10], row[11], row[13], key))
+            append.actions.append((*action_values(action), key))
     for case_id, new in touched_cases(state, events).items():
         row = case_row(state, state.cases[case_id])
         if new:

@@ -16,6 +16,7 @@ from saga.machine.state import Action, Case, RunState
 __all__ = [
     "Row",
     "action_row",
+    "action_values",
     "case_row",
     "head_row",
     "seal_head",
@@ -70,8 +71,15 @@ def verify_head(
     return keys.verify(key_id, seal, "head", *_head_parts(state, seq, due, last))
 
 
+def action_values(action: Action) -> Row:
+    """What of a row of `actions` changes: state, attempts, receipt."""
+    receipt = json_text(action.receipt) if action.state == "landed" else None
+    return action.state, action.attempts, receipt
+
+
 def action_row(state: RunState, action: Action) -> Row:
     """A row of `actions`, in the order of its columns."""
+    current, attempts, receipt = action_values(action)
     return (
         action.key,
         state.run_id,
@@ -83,10 +91,10 @@ def action_row(state: RunState, action: Action) -> Row:
         action.effect_version,
         action.target,
         action.digest,
-        action.state,
-        action.attempts,
+        current,
+        attempts,
         json_text(action.args),
-        None if action.state != "landed" else json_text(action.receipt),
+        receipt,
     )
 
 
