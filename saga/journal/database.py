@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,6 +88,7 @@ class Database:
                 self._make(ids or Ids(), create=create)
             self.instance = self._identified()
             self._presence = Presence(self.path)
+            weakref.finalize(self, self._presence.end).atexit = False  # if nobody closes it
         except BaseException:
             self.close()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -280,3 +281,15 @@ def test_a_child_of_a_fork_does_not_touch_the_connections_of_its_parent(copy: Co
     names = database.read(lambda c: c.exec_driver_sql("SELECT run_id FROM runs").scalars().all())
     assert set(names) >= set(RUNS)
     database.close()
+
+
+def test_what_nobody_closes_is_given_back_all_the_same(tmp_path: Path) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    gc.collect()
+    before = descriptors()
+    for number in range(20):
+        Database(f"sqlite:///{tmp_path / str(number)}.db", Keyring(), create=True)
+    gc.collect()
+    assert descriptors() == before

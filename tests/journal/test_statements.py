@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,9 @@ from saga.journal.tables import runs
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return Database(f"sqlite:///{tmp_path / 'saga.db'}", Keyring(), create=True)
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(Database(f"sqlite:///{tmp_path / 'saga.db'}", Keyring(), create=True)) as made:
+        yield made
 
 
 def _run(number: int) -> tuple[object, ...]:
