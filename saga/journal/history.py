@@ -32,6 +32,7 @@ __all__ = ["History", "StoredRun", "is_recorded", "load", "load_history", "read_
 
 _FENCE_LIMIT = 2**53  # one more must still be an integer of the database
 
+_HEAD_NAMES = [*runs.c.keys(), "instance"]
 _HERE = sa.select(instance.c.instance).scalar_subquery()
 _HEADS = Question(sa.select(runs, _HERE).where(runs.c.run_id.in_(listed("names"))))
 _RECORDS = Question(
@@ -73,9 +74,8 @@ def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, 
     """The rows of several runs, in four statements."""
     found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
     names = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
-    for *head, here in _HEADS.ask(connection, names=names):
-        columns = dict(zip(runs.c.keys(), head, strict=True))
-        found[columns["run_id"]].head = {**columns, "instance": here}
+    for row in _HEADS.ask(connection, names=names):
+        found[row[0]].head = dict(zip(_HEAD_NAMES, row, strict=True))
     for row in _RECORDS.ask(connection, names=names):
         found[row[0]].records.append(row)
     for row in _ACTIONS.ask(connection, names=names):

@@ -232,14 +232,8 @@ def _take(connection: sa.Connection, own: str, names: list[str]) -> dict[str, in
         return dict(_TAKE.ask(connection, own=own, names=names))
     except library.IntegrityError:
         # A row that was altered may not even take an owner. It must not stop the others.
-        return {name: fence for name in names for fence in _takes(connection, own, name)}
-
-
-def _takes(connection: sa.Connection, own: str, run_id: str) -> list[int]:
-    try:
-        return [fence for _, fence in _TAKE.ask(connection, own=own, names=[run_id])]
-    except library.IntegrityError:
-        return []
+        one_by_one = [_take(connection, own, [name]) for name in names if len(names) > 1]
+        return {name: fence for taken in one_by_one for name, fence in taken.items()}
 
 
 def moved_on(connection: sa.Connection, own: str, now: float) -> dict[str, int]:

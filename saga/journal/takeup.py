@@ -55,9 +55,7 @@ def take_up(
     skip: Collection[str],
 ) -> Takeup:
     """Claim up to `limit` runs for the orchestrator `own`, in the caller's write transaction."""
-    claimed = claim(
-        connection, own, list(specs), now=now, limit=limit, held={*held, *skip}, skip=skip
-    )
+    claimed = claim(connection, own, list(specs), now=now, limit=limit, held=held, skip=skip)
     takeup = Takeup(full=len(claimed) >= limit > 0)
     if not claimed:
         return takeup

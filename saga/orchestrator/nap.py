@@ -11,13 +11,13 @@ class Nap:
     """One at a time, on the event loop."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._over: asyncio.Future[None] | None = None
 
     async def take(self, seconds: float) -> None:
         """Sleep for so long, or until it is ended."""
-        self._over = self._loop.create_future()
-        timer = self._loop.call_later(seconds, self.end)
+        loop = asyncio.get_running_loop()
+        self._over = loop.create_future()
+        timer = loop.call_later(seconds, self.end)
         try:
             await self._over
         finally:
@@ -25,5 +25,5 @@ class Nap:
 
     def end(self) -> None:
         """Wake up now; nothing happens if nobody sleeps."""
-        if not self._over.done():
+        if self._over is not None and not self._over.done():
             self._over.set_result(None)

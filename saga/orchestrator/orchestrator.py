@@ -171,9 +171,10 @@ class Orchestrator:
 
     async def _work_until(self, done: Callable[[], bool]) -> None:
         """Look at the database whenever it is time to, until `done` or stopped."""
-        stopped = asyncio.create_task(self._stopping.wait())
+        stopping = self._stopping
+        stopped = asyncio.create_task(stopping.wait())
         try:
-            while not self._stopping.is_set():
+            while not stopping.is_set():
                 shift, looked = self._now(), True
                 try:
                     await shift.survey()

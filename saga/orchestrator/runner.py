@@ -90,7 +90,7 @@ class Runner:
 
     def touch(self, run: Held) -> None:
         """Look at a run soon, together with all others that are touched until then."""
-        if not self._touched and not self._under_way:
+        if not self._touched:
             self._loop.call_soon(self._flush)
         self._touched[run.run_id] = run
 
@@ -129,7 +129,7 @@ class Runner:
         run.at, run.due = history.at, history.due
         run.mailbox = [*letters, *run.mailbox]
         run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
-        run.outgoing = []
+        run.outgoing, run.cut_off = [], 0.0
         if run.refusals:
             run.again_at = self._clock.now() + min(2.0 ** min(run.refusals, 9), _LONGEST_BACKOFF)
             self._look_at(run, run.again_at)
@@ -172,7 +172,7 @@ class Runner:
             if key not in run.probes:
                 self.caller.ask(run, key)
         if not step.events and not step.is_due_for_nothing(run):
-            run.letters = []
+            run.letters, run.refusals = [], 0
             self._look_at(run, step.due)
             if run.mailbox:
                 self.touch(run)

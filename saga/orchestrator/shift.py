@@ -18,7 +18,7 @@ from saga.errors import SagaError
 from saga.journal.database import Database
 from saga.journal.definitions import Specs, store_definition
 from saga.journal.hints import Hints, data_version
-from saga.journal.writer import Outcome, Writer
+from saga.journal.writer import Writer
 from saga.orchestrator.background import Background
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
@@ -75,7 +75,9 @@ class Shift:
         self._half = min(-(-runs_at_once // 2), _CLAIM_LIMIT)
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
-        self._writer = self._errands.writer = self._writer_type(database, self._written)
+        self._writer = self._errands.writer = self._writer_type(
+            database, lambda outcome: self._errands.call_soon(self._runner.committed, outcome)
+        )
         self._hints, self._round = Hints(database), Round(database, self._specs)
         self._runner = Runner(
             id_,
@@ -94,7 +96,7 @@ class Shift:
         self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._data_version = 0
-        self._rested_at = 0.0  # monotonic
+        self._looked_at, self._rested_at = 0.0, 0.0  # unix seconds, monotonic
         self._nap = Nap()
         self._complaint = ""
 
@@ -201,7 +203,7 @@ class Shift:
             self._runner.touch_all()
         # A look without room says nothing about what waits.
         self._more = survey.takeup.full or (self._more and room == 0)
-        self._next_due = survey.next_due
+        self._next_due, self._looked_at = survey.next_due, survey.at
         # However much others write, looking takes half of our time at the most.
         ended = self._clock.monotonic()
         self._rested_at = ended + min(ended - began, _REST_SECONDS)
@@ -212,10 +214,13 @@ class Shift:
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
-        await asyncio.sleep(0)  # what has been claimed is looked at before anything else
+        due, now = self._due(), self._clock.now()
+        if self._looked_at < due <= now:
+            return  # it fell due meanwhile
         until = self._clock.monotonic() + min(poll, self._membership.lease / 4)
-        if (due := self._due()) > (now := self._clock.now()):
+        if due > now:
             until = min(until, self._clock.monotonic() + due - now)
+        await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         while not self.over and self._clock.monotonic() < until:
             if any(end() for end in ends) or (self._more and self._room() >= self._half):
                 return
@@ -254,18 +259,16 @@ class Shift:
             and self._runner.rests(horizon)
         )
 
-    def complain(self, error: SagaError) -> None:
+    def complain(self, error: Exception) -> None:
         """Log a failing database once, not at every look; without it the lease runs out."""
         if not self._membership.holds and not self.over:
             self._lost()
         if str(error) != self._complaint:
             self._complaint = str(error)
-            _log.error("orchestrator %s: %s", self.id, error)
+            bug = not isinstance(error, SagaError)
+            _log.error("orchestrator %s: %s", self.id, error, exc_info=bug)
 
     # ---- between the loop and the writer's thread
-
-    def _written(self, outcome: Outcome) -> None:
-        self._errands.call_soon(self._runner.committed, outcome)
 
     def _lost(self) -> None:
         self.over = True
@@ -273,7 +276,8 @@ class Shift:
 
     def _reread(self, run: Held) -> None:
         """Read a run again, after a lost race or when somebody else has appended to it."""
-        self._background.start(self._reread_now(run))
+        if self._runner.runs.get(run.run_id) is run:
+            self._background.start(self._reread_now(run))
 
     async def _reread_now(self, run: Held) -> None:
         try:
@@ -282,9 +286,8 @@ class Shift:
                     connection, self._database, self.id, self._specs, run, self._skip
                 )
             )
-        except SagaError as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, it is tried again
             self.complain(error)
-            run.refusals += 1
             asyncio.get_running_loop().call_later(1.0, self._reread, run)
             return
         self._runner.replace(run, history)

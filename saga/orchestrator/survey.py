@@ -31,6 +31,7 @@ class Survey:
     moved: dict[str, int] = field(default_factory=dict)  # our runs that are due, with versions
     paused: frozenset[tuple[str, str]] = frozenset()  # (kind, name)
     next_due: float | None = None  # of a run that nobody has
+    at: float = 0.0  # when we looked (unix seconds)
 
 
 def look(
@@ -48,7 +49,8 @@ def look(
     watch: Round,
 ) -> Survey:
     """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
-    survey, now = Survey(), database.now()
+    now = database.now()
+    survey = Survey(at=now)
     beaten = not beat or membership.beat(connection, stuck, refused)
     if not (beaten and membership.bury(connection)):
         survey.alive = False

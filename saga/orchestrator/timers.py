@@ -38,5 +38,6 @@ class Timers:
 
     def clear(self) -> None:
         """Forget all of them."""
-        for run_id in list(self._set):
-            self.drop(run_id)
+        for timer in self._set.values():
+            timer.cancel()
+        self._set.clear()

@@ -77,8 +77,8 @@ def test_a_lost_entry_of_an_index_is_damage_of_the_file(copy: Copy) -> None:
     database = opened(path)
     with database.connection() as read:
         assert verify_database(read, database.keys) == []
-        (damage,) = verify_file(read)
-    assert "ix_runs_claim" in damage.text
+        damages = verify_file(read)
+    assert any("ix_runs_claim" in damage.text for damage in damages)
     database.close()
 
 

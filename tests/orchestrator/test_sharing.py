@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from typing import Any
 
 import pytest
 
 from saga import Call, Client
 from saga.journal.sqlite import library
+from saga.orchestrator.survey import look_again
 from tests.cases.ledger import Ledger
 from tests.cases.scripted import Plan, Proof
 from tests.cases.waiting import until, until_then
@@ -145,3 +147,31 @@ def test_a_record_that_the_database_refuses_is_tried_again_later_and_later(
     assert refusals[1] - refusals[0] >= 1.9
     later = world.ledger.calls("s1", run_id="bad")[0]["at"] - refusals[1]
     assert later >= 3.5
+
+
+def test_a_reading_that_fails_is_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever it fails with: until it has been read again, nothing is decided on the run."""
+    once = [MemoryError("no memory to read it")]
+
+    def failing(*arguments: Any) -> Any:
+        if once:
+            raise once.pop()
+        return look_again(*arguments)
+
+    async def racing(call: Call[Plan]) -> Proof:
+        Client(world.url).cancel(call.run_id, reason="at the same moment")
+        call.resource(Ledger).land(call)
+        return proof(call)
+
+    async def undo(call: Call[Plan]) -> None:
+        call.resource(Ledger).land(call)
+
+    monkeypatch.setattr("saga.orchestrator.shift.look_again", failing)
+    app = one_step(world, racing, undo=undo)
+    world.client.start(app.sagas[0], {}, run_id="r1")
+    world.run_until_idle(app, poll=30.0, lease=120.0)
+    assert not once
+    assert world.show().outcome == "compensated"
+    assert "no memory to read it" in caplog.text

@@ -122,6 +122,17 @@ def test_the_same_orchestrator_may_run_once_more(world: World) -> None:
         assert world.show(f"r{number}").outcome == "completed"
 
 
+def test_whoever_leaves_right_after_a_stop_ends_the_run_as_well(world: World) -> None:
+    async def main() -> None:
+        async with Orchestrator(world.app, world.url) as orchestrator:
+            task = asyncio.create_task(orchestrator.run())
+            await asyncio.sleep(0.2)
+            orchestrator.stop()
+        await asyncio.wait_for(task, LONG)
+
+    asyncio.run(main())
+
+
 def test_an_orchestrator_that_cannot_register_says_so_and_leaves_nothing_open(
     world: World,
 ) -> None:

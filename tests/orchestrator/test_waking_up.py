@@ -102,3 +102,21 @@ def test_an_idle_orchestrator_uses_next_to_no_processor(world: World) -> None:
     used, over = worker.processor_seconds, time.monotonic() + 2.0
     until(lambda: time.monotonic() > over, "time passes")
     assert worker.processor_seconds - used < 0.6
+
+
+def test_what_falls_due_while_others_are_decided_does_not_wait_for_the_poll(world: World) -> None:
+    """The look found it not due yet, and the deciding of what was claimed took longer than that."""
+    world.of(names=["s1"])
+
+    async def main() -> None:
+        async with Orchestrator(world.app, world.url, poll=5.0, lease=60.0) as orchestrator:
+            shift = orchestrator._now()
+            await shift.survey()
+            for lead in (0.0, 0.004, 0.04):
+                shift._next_due = time.time() + lead
+                asyncio.get_running_loop().call_soon(time.sleep, 0.02)
+                begun = time.monotonic()
+                await shift.wait(5.0)
+                assert time.monotonic() - begun < 2.0
+
+    asyncio.run(main())
