@@ -112,8 +112,8 @@ class Writer:
         error = self._try(connection, appends)
         if error is None:
             return [(append, None) for append in appends]
-        if len(appends) == 1:
-            return [(appends[0], error)]
+        if len(appends) == 1 or isinstance(error.error, DatabaseError):
+            return [(append, error) for append in appends]  # no turn for one is no turn for any
         return [(append, self._try(connection, [append])) for append in appends]
 
     def _try(self, connection: sa.Connection, appends: list[Append]) -> Failure | None:

@@ -210,18 +210,33 @@ def test_an_io_error_at_commit_ends_the_process(copy: Copy) -> None:
     database.close()
 
 
+class _Counted(sqlite.TurnLock):
+    """How often somebody has asked for the turn."""
+
+    times = 0
+
+    def _take(self, descriptor: int) -> None:
+        type(self).times += 1
+        super()._take(descriptor)
+
+
 def test_who_waits_too_long_for_the_turn_is_told_so_and_goes_on_later(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody is stopped in the middle of a write: that must not be the end of the writer."""
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    """Somebody is stopped in the middle of a write: that must not be the end of the writer.
+
+    All wait once: one after the other, they would keep the beat waiting for hours.
+    """
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
+    batch = [cancelling(database, f"r{number}") for number in range(5)]
     with sqlite.TurnLock(database.path, database.clock).held():
-        ((_, failure),) = written(database, [cancelling(database, "r0")])
-        assert failure is not None
-        assert not failure.conflict
-        assert "held the turn to write" in str(failure.error)
-    ((_, failure),) = written(database, [cancelling(database, "r0")])
-    assert failure is None
+        monkeypatch.setattr(database, "_turn", _Counted(database.path, database.clock))
+        for _, failure in written(database, batch):
+            assert failure is not None
+            assert not failure.conflict
+            assert "held the turn to write" in str(failure.error)
+        assert _Counted.times == 1
+    assert [failure for _, failure in written(database, batch)] == [None] * 5
 
 
 def test_a_signal_in_the_middle_of_a_write_is_not_lost(copy: Copy) -> None:
