@@ -24,7 +24,7 @@ from tests.crash.orders import order, order_flow
 
 __all__ = ["ACTIONS", "PLACES", "TRIES", "Act", "Missed", "Place", "Scene"]
 
-TRIES = 5  # to hit a place that is met in slices
+TRIES = 25  # to hit a place that is met in slices
 _SLICE = 0.0003
 _ON_ITS_WAY = 0.02  # what has left the process by now has reached the shop then
 _NEVER = 1_000_000  # the n-th request that fits, and never comes
