@@ -61,7 +61,7 @@ _ASKED_FOR = (
         {
             "machine.results": """
 -    if counted and first is not None and probe.started >= first + visible_after:
-+    if counted or (first is None and unsettled and probe.answer == "absent"):
++    if unsettled and probe.answer == "absent" and (first is None or probe.started >= first):
 """
         },
         WELL,
