@@ -30,7 +30,7 @@ def work(
 ) -> int:
     """Run until a signal, or until nothing is left to do; the exit code."""
     _log_to_stderr()
-    gc.freeze()  # what is loaded by now stays; looking it through again and again took a tenth
+    gc.freeze()  # what is loaded by now stays; it need not be looked through again and again
     return asyncio.run(_work(app, url, lease, grace, poll, until_idle=until_idle))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -52,17 +52,7 @@ _RESTING = Question(
 
 
 _LIVING = Question(
-    sa.select(
-        orchestrators.c.id,
-        orchestrators.c.host,
-        orchestrators.c.pid,
-        orchestrators.c.sagas,
-        orchestrators.c.state,
-        orchestrators.c.beat_at,
-        orchestrators.c.lease,
-        orchestrators.c.stuck,
-        orchestrators.c.refused,
-    )
+    sa.select(*(orchestrators.c[field.name] for field in fields(OrchestratorRow)))
     .where(orchestrators.c.state != "dead")
     .order_by(orchestrators.c.id)
 )

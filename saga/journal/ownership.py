@@ -12,7 +12,7 @@ import json
 import os
 import socket
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -68,11 +68,6 @@ _NEXT = Question(
         _CAPABLE, runs.c.owner.is_(None), runs.c.due_at.is_not(None)
     )
 )
-_PEERS = Question(
-    sa.select(
-        orchestrators.c.id, orchestrators.c.pid, orchestrators.c.beat, orchestrators.c.lease
-    ).where(orchestrators.c.state != "dead", orchestrators.c.id != sa.bindparam("own"))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +87,13 @@ class Peer:
     pid: int
     beat: int
     lease: float
+
+
+_PEERS = Question(
+    sa.select(*(orchestrators.c[field.name] for field in fields(Peer))).where(
+        orchestrators.c.state != "dead", orchestrators.c.id != sa.bindparam("own")
+    )
+)
 
 
 class LifeLock:
@@ -232,7 +234,9 @@ def _take(connection: sa.Connection, own: str, names: list[str]) -> dict[str, in
         return dict(_TAKE.ask(connection, own=own, names=names))
     except library.IntegrityError:
         # A row that was altered may not even take an owner. It must not stop the others.
-        one_by_one = [_take(connection, own, [name]) for name in names if len(names) > 1]
+        if len(names) == 1:
+            return {}
+        one_by_one = [_take(connection, own, [name]) for name in names]
         return {name: fence for taken in one_by_one for name, fence in taken.items()}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from pydantic import BaseModel
 
 from saga import (
     BadInput,
@@ -22,15 +21,7 @@ from saga import (
 )
 from saga.clock import Clock
 from saga.testing import run
-
-
-class Trip(BaseModel):
-    city: str
-
-
-class Booking(BaseModel):
-    id: str
-
+from tests.testing.trips import Booking, Trip
 
 calls: list[str] = []
 
