@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from saga.journal.history import History
-from saga.machine.events import Error, Json
+from saga.machine.facts import Error, Json
 from saga.machine.state import Action
 
 __all__ = ["ActionView", "Run", "StepView", "damaged_view", "moment", "run_view", "since"]
@@ -130,7 +130,7 @@ def _step(history: History, index: int) -> StepView:
     if action is None:
         return StepView(step.name, "waiting", 0, None, None, None, None)
     shown = _action(action)
-    undo = state.undo[index]
+    undo = state.undo_of(action)
     undoing: ActionView | None = None
     if undo is not None:
         undoing = _action(undo)

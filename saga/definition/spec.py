@@ -52,13 +52,30 @@ class ProviderSpec:
 
 @dataclass(frozen=True, slots=True)
 class RetrySpec:
-    """How often and how fast. `attempts` bounds not-sent attempts, probes and sendings apart."""
+    """How often and how fast. `attempts` bounds each class of outcome that has no bound of its own.
+
+    `resends`: how often what is unknown is sent again under its key. `probes`: answers that settle
+    nothing. `generations`: the keys that an action may use up before a person must ask for another.
+    """
 
     attempts: int = 5
     first: float = 1.0
     factor: float = 2.0
     longest: float = 60.0
     jitter: float = 1.0
+    resends: int | None = None
+    probes: int | None = None
+    generations: int = 1
+
+    @property
+    def most_resends(self) -> int:
+        """The bound of resends: declared, or what `attempts` leaves after the first sending."""
+        return self.attempts - 1 if self.resends is None else self.resends
+
+    @property
+    def most_probes(self) -> int:
+        """The bound of probes that settle nothing: declared, or `attempts`."""
+        return self.attempts if self.probes is None else self.probes
 
 
 @dataclass(frozen=True, slots=True)

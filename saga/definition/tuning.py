@@ -24,7 +24,7 @@ Duration: TypeAlias = timedelta | float
 
 # Time stays far from the end of `datetime`, whatever is added to it.
 _LONGEST = 100 * 365 * 86_400.0
-_ATTEMPTS = range(1, 1001)
+_MOST = 1000
 _SHORTEST = 1e-6
 _KEY_MAX = range(KEY_LEAST, KEY_MAX + 1)
 
@@ -57,7 +57,13 @@ def seconds(duration: object, what: str, *, zero: bool = False, longest: float =
 class Retry:
     """How often and how fast an action is tried again: `first * factor**n`, at most `longest`.
 
-    `attempts` (1 to 1000) bounds not-sent attempts, probes and resends, each counted apart;
+    `attempts` (1 to 1000) bounds what is provably not sent; it also bounds, each counted apart,
+    `resends` (how often what is unknown is sent again under its key; `attempts - 1` if left out)
+    and `probes` (answers that settle nothing). A refused action gets a new key, and one that is
+    proven absent where its key is of no more use, as long as it has not used up `generations` of
+    them; 1, the default: only a person asks for another. (Where a provider ignores keys, what is
+    proven absent is sent again under a new key within the bound of `resends` anyway.)
+
     `jitter` is added on top, the same one for the same key and attempt. Durations are `timedelta`
     or seconds. Raises `DefinitionError` for anything out of bounds.
     """
@@ -67,15 +73,16 @@ class Retry:
     factor: float = 2.0
     longest: Duration = 60.0
     jitter: Duration = 1.0
+    resends: int | None = None
+    probes: int | None = None
+    generations: int = 1
     spec: RetrySpec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.attempts, bool) or self.attempts not in _ATTEMPTS:
-            raise DefinitionError(
-                "bad-retry",
-                "attempts is no whole number within bounds",
-                remedy="Give a whole number from 1 to 1000",
-            )
+        _count("attempts", self.attempts)
+        _count("probes", 1 if self.probes is None else self.probes)
+        _count("resends", 0 if self.resends is None else self.resends, least=0)
+        _count("generations", self.generations)
         if isinstance(self.factor, bool) or not 1 <= self.factor <= 100:
             raise DefinitionError(
                 "bad-retry", f"factor is {self.factor!r}", remedy="Give a number from 1 to 100"
@@ -86,6 +93,9 @@ class Retry:
             factor=float(self.factor),
             longest=seconds(self.longest, "longest", zero=True),
             jitter=seconds(self.jitter, "jitter", zero=True),
+            resends=self.resends,
+            probes=self.probes,
+            generations=self.generations,
         )
         if spec.longest < spec.first:
             raise DefinitionError(
@@ -94,6 +104,15 @@ class Retry:
                 remedy="Give first= a shorter time too",
             )
         object.__setattr__(self, "spec", spec)
+
+
+def _count(what: str, given: object, *, least: int = 1) -> None:
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= _MOST:
+        raise DefinitionError(
+            "bad-retry",
+            f"{what} is no whole number within bounds",
+            remedy=f"Give a whole number from {least} to {_MOST}",
+        )
 
 
 @dataclass(frozen=True)

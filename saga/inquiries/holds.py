@@ -14,10 +14,11 @@ from saga.journal.history import History
 from saga.journal.pauses import Pause
 from saga.machine.state import FORWARD, UNDO, Action
 from saga.machine.unwinding import undo_ready
+from saga.machine.watching import last_reading
 from saga.machine.ways import Move, Next, goes_forward, next_move
 from saga.views import moment, since
 
-__all__ = ["Hold", "action_holds", "case_holds", "clock_time", "step_holds"]
+__all__ = ["Hold", "action_holds", "case_holds", "clock_time", "late_holds", "step_holds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,27 @@ def action_holds(
             yield _move_hold(history, action, move, now)
 
 
+def late_holds(history: History, now: float) -> Iterator[Hold]:
+    """What may still land, and what has landed late and is to be undone."""
+    for action in history.state.watched.values():
+        move = last_reading(history.spec, action, now)
+        if move is None:
+            continue
+        what = _name(history, action)
+        yield Hold(
+            rule="watched",
+            text=f"{what} was settled as not having happened; its provider is asked a last time "
+            f"at {clock_time(move.at)}, when no straggler can land any more",
+            evidence=_facts(action),
+            next_at=moment(move.at),
+            freed_by="that answer, or a report of its receipt",
+            step=history.spec.steps[action.step].name,
+            direction=action.direction,
+        )
+    for action in history.state.strays.values():
+        yield _due(history.spec.steps[action.step].name, UNDO)
+
+
 def step_holds(
     history: History, now: float, pauses: Mapping[tuple[str, str], Pause]
 ) -> Iterator[Hold]:
@@ -84,7 +106,7 @@ def step_holds(
             name = spec.steps[index].name
             yield _paused(history, index, pause) if pause else _due(name, FORWARD)
     if state.phase == "compensating":
-        ready = undo_ready(spec, state, now)
+        ready = {of.step for of in undo_ready(spec, state, now)}
         for step in reversed(spec.steps):
             if step.index in ready:
                 yield _due(step.name, UNDO)
@@ -132,8 +154,9 @@ def _due(step: str, direction: str) -> Hold:
 
 def _to_be_undone(history: History, index: int) -> bool:
     action, step = history.state.forward[index], history.spec.steps[index]
-    landed = action is not None and action.state in ("landed", "unknown")
-    return landed and step.compensation is not None and history.state.undo[index] is None
+    if action is None or action.undoing is not None:
+        return False
+    return action.state in ("landed", "unknown") and step.compensation is not None
 
 
 def _undo_waits(history: History, index: int) -> Hold:
@@ -157,7 +180,8 @@ def _undo_waits(history: History, index: int) -> Hold:
 
 
 def _settled(history: History, index: int) -> bool:
-    action, undo = history.state.forward[index], history.state.undo[index]
+    action = history.state.forward[index]
+    undo = history.state.undo_of(action)
     if action is None or (undo is not None and undo.state in ("landed", "accepted")):
         return True
     undoable = history.spec.steps[index].compensation is not None
@@ -167,8 +191,7 @@ def _settled(history: History, index: int) -> bool:
 
 
 def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold:
-    step = history.spec.steps[action.step].name
-    what = step if action.direction == FORWARD else f"the undo of {step}"
+    step, what = history.spec.steps[action.step].name, _name(history, action)
     rule, text, freed = _words(action, move, what)
     if move.at <= now and move.next is not Next.AWAIT:
         text += "; that is due now"
@@ -183,6 +206,11 @@ def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold
         step=step,
         direction=action.direction,
     )
+
+
+def _name(history: History, action: Action) -> str:
+    step = history.spec.steps[action.step].name
+    return step if action.direction == FORWARD else f"the undo of {step}"
 
 
 def _words(action: Action, move: Move, what: str) -> tuple[str, str, str]:  # noqa: PLR0911
@@ -212,7 +240,8 @@ def _words(action: Action, move: Move, what: str) -> tuple[str, str, str]:  # no
                 text += " once more, since an absence needs two readings"
             return "probe", text, f"the provider's answer, or {report}"
         case Next.RENEW:
-            return "renewed", f"{what} is sent again under a new key, by a person's word", "that"
+            word = "by a person's word" if action.wish == "new" else f"since it was {action.state}"
+            return "renewed", f"{what} is sent again under a new key, {word}", "that"
         case Next.BLIND:
             text = f"nobody knows whether {what} happened; its undo works without a receipt"
             return "undo_unknown", text, f"that undo, or {report}"

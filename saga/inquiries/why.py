@@ -9,7 +9,7 @@ from typing import Any
 
 from saga.errors import Tampered
 from saga.inquiries.alive import START_ONE, OrchestratorView, alive, nobody_runs, of_saga
-from saga.inquiries.holds import Hold, action_holds, case_holds, clock_time, step_holds
+from saga.inquiries.holds import Hold, action_holds, case_holds, clock_time, late_holds, step_holds
 from saga.inquiries.pausing import PauseView, pause_view
 from saga.inquiries.source import Source
 from saga.journal import figures, inquiry
@@ -62,15 +62,20 @@ def why(connection: Any, source: Source, run_id: str) -> Why:
     state = history.state
     live = of_saga(alive(connection, source), state.saga, state.saga_version)
     paused = {(pause.kind, pause.name): pause for pause in list_pauses(connection)}
-    if state.phase == "ended":
+    if state.rests:
         holds = [_ended(history), *case_holds(history)]
     else:
         now = source.now()
         refused = _refused(live, history)
-        moving = [*action_holds(history, now, paused), *step_holds(history, now, paused)]
+        moving = [
+            *action_holds(history, now, paused),
+            *late_holds(history, now),
+            *step_holds(history, now, paused),
+        ]
         moving.sort(key=lambda hold: (hold.rule != "paused", hold.next_at is None, hold.next_at))
         nobody = [] if live else [_nobody(connection, history)]
-        holds = [*case_holds(history), *refused, *nobody, *moving] or [_at_rest()]
+        ended = [_ended(history)] if state.phase == "ended" else []
+        holds = [*ended, *case_holds(history), *refused, *nobody, *moving] or [_at_rest()]
     held_by = {hold.freed_by for hold in holds if hold.rule == "paused"}
     pauses = [pause_view(connection, pause) for pause in paused.values()]
     return _why(
@@ -148,9 +153,12 @@ def _facts(history: History) -> list[str]:
 def _ended(history: History) -> Hold:
     state = history.state
     at = clock_time(state.ended_at or 0.0)
+    then = "nothing more happens"
+    if not state.rests:
+        then = "what lands late is looked for and undone, and does not change that"
     return Hold(
         rule="ended",
-        text=f"it has ended as {state.outcome} at {at}; nothing more happens",
+        text=f"it has ended as {state.outcome} at {at}; {then}",
         freed_by="nothing: to do it again, start another run",
     )
 

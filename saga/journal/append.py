@@ -104,6 +104,7 @@ def _head(
         state.cause,
         seq,
         due,
+        state.watch_until,
         state.ended_at,
         keys.key_id,
         seal_head(keys, state, seq, due, seal),

@@ -54,7 +54,8 @@ _LIMIT: sa.BindParameter[int] = sa.bindparam("limit")
 
 _HEADS = sa.select(runs.c.run_id, runs.c.owner).where(_CAPABLE)
 _MINE = Question(_HEADS.where(_OURS, _DUE))
-_LEFT = Question(_HEADS.where(runs.c.owner.in_(_GONE), runs.c.phase != "ended").limit(_LIMIT))
+_MOVING = sa.or_(runs.c.phase != "ended", runs.c.due_at.is_not(None))  # or watched to its end
+_LEFT = Question(_HEADS.where(runs.c.owner.in_(_GONE), _MOVING).limit(_LIMIT))
 _FREE = Question(_HEADS.where(runs.c.owner.is_(None), _DUE).order_by(runs.c.due_at).limit(_LIMIT))
 _TAKE = Question(
     runs.update()

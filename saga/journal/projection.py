@@ -41,7 +41,7 @@ def head_row(state: RunState, seq: int, due: float | None) -> dict[str, Any]:
         "cause": state.cause,
         "version": seq,
         "due_at": _real(due),
-        "watch_until": None,
+        "watch_until": _real(state.watch_until),
         "started_at": _real(state.started_at),
         "ended_at": _real(state.ended_at),
     }

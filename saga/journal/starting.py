@@ -15,7 +15,7 @@ from saga.journal.append import build_append, write_rows
 from saga.journal.database import Database, driver
 from saga.journal.definitions import Specs, store_definition
 from saga.journal.history import History, is_recorded, load
-from saga.journal.projection import head_row
+from saga.journal.projection import head_row, seal_head
 from saga.journal.records import NewerFormat, Unwritable
 from saga.journal.sqlite import library
 from saga.journal.statements import Question
@@ -115,8 +115,8 @@ def _insert(
         "fence": 1,
         "owner": None,
         "quarantined_at": None,
-        "key_id": append.head[6],
-        "seal": append.head[7],
+        "key_id": database.keys.key_id,
+        "seal": seal_head(database.keys, state, 1, append.due, append.seal),
     }
     cursor = driver(connection).cursor()
     database.statements.new_run.run(cursor, [tuple(values[column.name] for column in runs.c)])

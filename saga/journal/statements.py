@@ -19,7 +19,17 @@ from saga.journal.tables import actions, cases, journal, runs
 
 __all__ = ["Question", "Statement", "Statements", "listed"]
 
-_HEAD_VALUES = ("phase", "outcome", "cause", "version", "due_at", "ended_at", "key_id", "seal")
+_HEAD_VALUES = (
+    "phase",
+    "outcome",
+    "cause",
+    "version",
+    "due_at",
+    "watch_until",
+    "ended_at",
+    "key_id",
+    "seal",
+)
 _ACTION_VALUES = ("state", "attempts", "receipt")
 _CASE_VALUES = ("state", "version", "closed_at", "verdict", "actor", "reason", "evidence")
 

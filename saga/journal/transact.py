@@ -57,8 +57,8 @@ def ask(
             seq=history.version + 1,
             previous=history.seal,
             at=at,
-            # An ended run has nothing left to do, whatever is still reported about it.
-            due=None if history.state.phase == "ended" else at,
+            # An ended run that is not watched has nothing left to do, whatever is reported of it.
+            due=None if history.state.rests else at,
         )
         write_appends(driver(connection).cursor(), database.statements, [append])
         history.version, history.at, history.seal = append.seq, at, append.seal

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias, TypeVar, dataclass_transform
+from typing import TypeAlias
 
-from saga.machine.events import Error, Json
+from saga.machine.facts import Error, Json, fact
 
 __all__ = [
     "Cancel",
@@ -31,15 +31,8 @@ __all__ = [
     "name_of",
 ]
 
-_T = TypeVar("_T")
 
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-def _command(shape: type[_T]) -> type[_T]:
-    return dataclass(unsafe_hash=True, slots=True, kw_only=True)(shape)  # as events are
-
-
-@_command
+@fact
 class Start:
     at: float
     run_id: str
@@ -49,14 +42,17 @@ class Start:
     actor: str | None
 
 
-@_command
+@fact
 class Intend:
-    """Freeze an action and send it. `digest` covers contract, target, arguments and receipt."""
+    """Freeze an action and send it. `digest` covers contract, target, arguments and receipt.
+
+    `of_key`: the action that it reverses; `None` for one that goes forward.
+    """
 
     at: float
     fence: int
     step: int
-    direction: str
+    of_key: str | None
     generation: int
     target: str
     digest: str
@@ -64,18 +60,18 @@ class Intend:
     threaded: bool
 
 
-@_command
+@fact
 class Unfreezable:
     """The arguments of an action that is due cannot be frozen: too large, not valid, no target."""
 
     at: float
     step: int
-    direction: str
+    of_key: str | None
     generation: int
     error: Error
 
 
-@_command
+@fact
 class Send:
     """One more attempt at an intent, under its key."""
 
@@ -85,7 +81,7 @@ class Send:
     threaded: bool
 
 
-@_command
+@fact
 class Reply:
     """What became of an attempt: `landed`, `refused`, `not_sent` or `unknown`."""
 
@@ -100,7 +96,7 @@ class Reply:
     conflict: bool = False  # unknown, since the key is taken by another body
 
 
-@_command
+@fact
 class ProbeAnswer:
     """What the provider said when asked by key: `landed`, `absent`, `in_progress`, `cannot_say`."""
 
@@ -112,28 +108,28 @@ class ProbeAnswer:
     reason: str = ""
 
 
-@_command
+@fact
 class Lost:
     """The owner that made the calls is gone; what was in flight is unknown."""
 
     at: float
 
 
-@_command
+@fact
 class Wake:
     """Time has passed: deadlines, attempts that are used up, cases that are due."""
 
     at: float
 
 
-@_command
+@fact
 class Cancel:
     at: float
     reason: str
     actor: str | None
 
 
-@_command
+@fact
 class Report:
     """Evidence that arrives by another way. From anybody that it landed, with the receipt; from the
     process that made the call also that its own attempt was refused or not sent.
@@ -148,7 +144,7 @@ class Report:
     error: Error | None = None
 
 
-@_command
+@fact
 class Resolve:
     """A person's verdict on an open case, bound to the version of the case that was shown."""
 

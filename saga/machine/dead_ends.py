@@ -7,7 +7,7 @@ argument's value.
 from __future__ import annotations
 
 from saga.definition.spec import ContractSpec, StepSpec
-from saga.machine.events import Error
+from saga.machine.facts import Error
 from saga.machine.state import FORWARD, Action
 
 __all__ = ["dead_end"]
@@ -63,6 +63,12 @@ def _late(what: str, step: StepSpec, action: Action) -> str:
         return (
             f"{_capital(what)} has happened and cannot be taken back ({step.undo_reason}), but the "
             "run is being undone. Make up for it, or accept it."
+        )
+    if action.watch is not None and not action.others:
+        return (
+            f"{_capital(what)} was settled as not having happened, and the provider was asked "
+            f"{action.unseen} times whether a straggler has landed since: it does not say. Look it "
+            "up by key; take back what you find, or accept it."
         )
     return (
         f"{_capital(what)} has an effect that the run does not count on: a receipt came that is "

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from saga.definition.keys import forward_key, undo_key
 from saga.definition.spec import SagaSpec
+from saga.machine.action_events import Refused, Sending
 from saga.machine.commands import (
     Cancel,
     Command,
@@ -29,13 +29,14 @@ from saga.machine.commands import (
     Unfreezable,
     Wake,
 )
-from saga.machine.events import CancelRecorded, Event, Intended, Refused, Sending, Started
+from saga.machine.events import CancelRecorded, Event, Started
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
-from saga.machine.plan import begins, sends
+from saga.machine.intents import frozen_intent
+from saga.machine.plan import sends
 from saga.machine.resolve import resolved
 from saga.machine.results import answered, landed, lost, replied
-from saga.machine.state import FORWARD, RunState
+from saga.machine.state import RunState
 from saga.machine.ways import contract_of
 
 __all__ = ["Decision", "decide", "transition"]
@@ -147,11 +148,11 @@ def _evidence(spec: SagaSpec, state: RunState, command: Reply | ProbeAnswer | Re
 
 
 def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
-    intended = _intended(spec, state, command, command.target, command.digest, command.args)
+    intended = frozen_intent(spec, state, command, command.target, command.digest, command.args)
     if isinstance(intended, Rejected):
         return intended
     step = spec.steps[command.step]
-    contract = step.effect if command.direction == FORWARD else step.compensation
+    contract = step.effect if command.of_key is None else step.compensation
     assert contract is not None, step.name
     sending = Sending(
         key=intended.key,
@@ -165,99 +166,13 @@ def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
 
 def _unfreezable(spec: SagaSpec, state: RunState, command: Unfreezable) -> Decision:
     """It was due and cannot even be asked for: nothing leaves, the step counts as refused."""
-    intended = _intended(spec, state, command, "-", "-", None)
+    intended = frozen_intent(spec, state, command, "-", "-", None)
     if isinstance(intended, Rejected):
         return intended
-    return intended, Refused(key=intended.key, attempt=0, error=command.error, settles=True)
-
-
-def _intended(
-    spec: SagaSpec,
-    state: RunState,
-    command: Intend | Unfreezable,
-    target: str,
-    digest: str,
-    args: object,
-) -> Intended | Rejected:
-    direction, generation = command.direction, command.generation
-    if not begins(spec, state, command.step, direction, generation, command.at):
-        text = f"{direction} action {generation} of step {command.step} is not due"
-        return Rejected(Rejection.NOT_DUE, text)
-    if direction == FORWARD:
-        return _intended_forward(spec, state, command, target, digest, args)
-    return _intended_undo(spec, state, command, target, digest, args)
-
-
-def _intended_forward(
-    spec: SagaSpec,
-    state: RunState,
-    command: Intend | Unfreezable,
-    target: str,
-    digest: str,
-    args: object,
-) -> Intended:
-    step, generation = spec.steps[command.step], command.generation
-    effect, undo = step.effect, step.compensation
-    key = forward_key(
-        state.instance,
-        state.run_id,
-        step.name,
-        None,
-        target,
-        effect.version,
-        generation,
-        effect.provider.key_max,
+    refused = Refused(
+        key=intended.key, attempt=0, error=command.error, settles=True, due=command.at
     )
-    return Intended(
-        key=key,
-        step=step.name,
-        item=None,
-        direction=FORWARD,
-        generation=generation,
-        effect=effect.name,
-        effect_version=effect.version,
-        target=target,
-        digest=digest,
-        args=args,
-        of_key=None,
-        deadline_at=None,
-        undo=undo.label if undo else None,
-        undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
-    )
-
-
-def _intended_undo(
-    spec: SagaSpec,
-    state: RunState,
-    command: Intend | Unfreezable,
-    target: str,
-    digest: str,
-    args: object,
-) -> Intended:
-    step, generation = spec.steps[command.step], command.generation
-    of, contract = state.forward[command.step], step.compensation
-    assert of is not None, step.name
-    assert contract is not None, step.name
-    assert of.undo_key is not None, step.name
-    key = of.undo_key  # written ahead
-    if generation > 1:
-        key = undo_key(of.key, contract.version, generation, contract.provider.key_max)
-    return Intended(
-        key=key,
-        step=step.name,
-        item=None,
-        direction=command.direction,
-        generation=generation,
-        effect=contract.name,
-        effect_version=contract.version,
-        target=target,
-        digest=digest,
-        args=args,
-        of_key=of.key,
-        undo=None,
-        undo_key=None,
-        deadline_at=None if contract.deadline is None else command.at + contract.deadline,
-    )
+    return intended, refused
 
 
 def _send(spec: SagaSpec, state: RunState, command: Send) -> Decision:

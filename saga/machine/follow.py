@@ -7,10 +7,9 @@ caller applies them and asks again.
 from __future__ import annotations
 
 from saga.definition.spec import SagaSpec
+from saga.machine.action_events import Absent, Accepted
 from saga.machine.dead_ends import dead_end
 from saga.machine.events import (
-    Absent,
-    Accepted,
     CaseClosed,
     CaseOpened,
     DeadlinePassed,
@@ -20,6 +19,7 @@ from saga.machine.events import (
 )
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.unwinding import settled
+from saga.machine.watching import last_reading, watch_until
 from saga.machine.ways import Next, contract_of, next_move, way_out
 
 __all__ = ["case_for", "consequences", "settled_by_evidence", "winding_down"]
@@ -31,7 +31,7 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         return _going_forward(spec, state, now) or _dead_ends(spec, state, now)
     if state.phase == "compensating":
         return _dead_ends(spec, state, now) or _winding_down(spec, state, now)
-    return []
+    return _dead_ends(spec, state, now) if state.phase else []
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
@@ -87,6 +87,13 @@ def _dead_ends(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         move = next_move(spec, state, action, now)
         if move is not None and move.next is Next.GIVE_UP:
             opened.append(case_for(spec, state, action, move.why, len(opened)))
+    given_up = {case.key for case in opened if isinstance(case, CaseOpened)}
+    for action in state.watched.values():
+        if action.key in given_up:
+            continue
+        move = last_reading(spec, action, now)
+        if move is not None and move.next is Next.GIVE_UP:
+            opened.append(case_for(spec, state, action, move.why, len(opened)))
     return opened
 
 
@@ -111,21 +118,23 @@ def settled_by_evidence(case: str, reason: str) -> CaseClosed:
 
 
 def _winding_down(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    events = _taken_back(state, now) + _beyond_undo(spec, state) + _moot(spec, state, now)
+    events = _taken_back(spec, state, now) + _beyond_undo(spec, state) + _moot(spec, state, now)
     if events or state.open_cases or not settled(spec, state):
         return events
     return [Ended(outcome="settled" if state.accepted else "compensated")]
 
 
-def _taken_back(state: RunState, now: float) -> list[Event]:
+def _taken_back(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """What was undone while unknown is settled by its undo, whatever it was."""
     events: list[Event] = []
     for action in state.active.values():
-        undo = state.undo[action.step]
-        if action.state != "unknown" or undo is None or undo.of_key != action.key:
+        undo = state.undo_of(action)
+        if action.state != "unknown" or undo is None:
             continue
         if undo.state == "landed":
-            events.append(Absent(key=action.key, source="undo", read_at=now, again="no"))
+            watch = watch_until(spec, action)
+            absent = Absent(key=action.key, source="undo", read_at=now, again="no", watch=watch)
+            events.append(absent)
         elif undo.state == "accepted":
             events.append(Accepted(key=action.key))
     return events

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
+from saga.machine.commands import Intend, Unfreezable
 from saga.machine.follow import consequences
-from saga.machine.state import FORWARD, UNDO, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.unwinding import undo_ready
+from saga.machine.watching import last_reading
 from saga.machine.ways import Next, goes_forward, next_move
 
 __all__ = [
@@ -30,10 +32,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class BeginNow:
-    """Freeze the intent of a step's action (`Intend`) and send it."""
+    """Freeze the intent of a step's action (`Intend`) and send it.
+
+    `of_key`: the action that it reverses; `None` for one that goes forward.
+    """
 
     step: int
-    direction: str
+    of_key: str | None
     generation: int
 
 
@@ -69,7 +74,7 @@ class Plan:
 
 def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
     """All that is due at `now` for a run, and the next due time after it."""
-    if state.phase not in ("running", "compensating"):
+    if not state.phase:
         return Plan((), None)
     if consequences(spec, state, now):
         return Plan((DecideNow(),), now)
@@ -86,11 +91,18 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
         elif move.next is Next.PROBE:
             todo.append(AskNow(action.key))
         elif move.next is Next.RENEW:
-            todo.append(BeginNow(action.step, action.direction, action.generation + 1))
-    if state.phase == "compensating":
-        todo += [BeginNow(step, UNDO, 1) for step in undo_ready(spec, state, now)]
-    elif goes_forward(state, now):
-        todo += [BeginNow(step, FORWARD, 1) for step in state.ready]
+            todo.append(BeginNow(action.step, action.of_key, action.generation + 1))
+    for action in state.watched.values():
+        move = last_reading(spec, action, now)
+        if move is None or any(isinstance(one, AskNow) and one.key == action.key for one in todo):
+            continue
+        if move.at > now:
+            due.append(move.at)
+        else:
+            todo.append(AskNow(action.key))
+    todo += [BeginNow(of.step, of.key, 1) for of in undo_ready(spec, state, now)]
+    if goes_forward(state, now):
+        todo += [BeginNow(step, None, 1) for step in state.ready]
         if state.deadline_at is not None and not state.past_pivot:
             due.append(state.deadline_at)
     return Plan(tuple(todo), now if todo else min(due, default=None))
@@ -102,19 +114,21 @@ def sends(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
     return move is not None and move.next is Next.SEND and move.at <= now
 
 
-def begins(
-    spec: SagaSpec, state: RunState, step: int, direction: str, generation: int, now: float
-) -> bool:
-    """Whether this generation of a step's action is to be frozen at `now`."""
-    if direction not in (FORWARD, UNDO) or not 0 <= step < len(spec.steps):
+def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bool:
+    """Whether the action of `command` is to be frozen now."""
+    step, now = command.step, command.at
+    if not 0 <= step < len(spec.steps):
         return False
-    before = state.current(step, direction)
+    of = None if command.of_key is None else state.actions.get(command.of_key)
+    if command.of_key is not None and (of is None or (of.step, of.direction) != (step, FORWARD)):
+        return False
+    before = state.forward[step] if of is None else state.undo_of(of)
     if before is not None:
         move = next_move(spec, state, before, now)
         renews = move is not None and move.next is Next.RENEW and move.at <= now
-        return renews and generation == before.generation + 1
-    if generation != 1:
+        return renews and command.generation == before.generation + 1
+    if command.generation != 1:
         return False
-    if direction == FORWARD:
+    if of is None:
         return step in state.ready and goes_forward(state, now)
-    return state.phase == "compensating" and step in undo_ready(spec, state, now)
+    return of in undo_ready(spec, state, now)

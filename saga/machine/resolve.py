@@ -11,20 +11,13 @@ from datetime import UTC, datetime
 from math import inf
 
 from saga.definition.spec import SagaSpec
+from saga.machine.action_events import Absent, Accepted, Landed, ProbeAsked, Renewed, Undone
 from saga.machine.commands import Rejected, Rejection, Resolve
-from saga.machine.events import (
-    Absent,
-    Accepted,
-    CaseClosed,
-    Event,
-    Landed,
-    ProbeAsked,
-    Renewed,
-    Undone,
-)
+from saga.machine.events import CaseClosed, Event
 from saga.machine.follow import winding_down
 from saga.machine.state import FORWARD, Action, Case, RunState
 from saga.machine.verdicts import not_before, verdicts
+from saga.machine.watching import watch_until
 from saga.machine.ways import contract_of
 
 __all__ = ["resolved"]
@@ -109,9 +102,11 @@ def _meaning(spec: SagaSpec, state: RunState, action: Action, command: Resolve) 
             return [Landed(key=action.key, attempt=0, receipt=command.receipt, source="person")]
         case "absent":
             again = "same" if provider.honours_keys else "new"
-            return [Absent(key=action.key, source="person", read_at=read_at, again=again)]
+            return [_absent(spec, action, read_at, again)]
         case "undone":
-            return [Undone(key=action.key, evidence=command.evidence or ""), *winding]
+            watch = watch_until(spec, action) if action.state == "unknown" else None
+            undone = Undone(key=action.key, evidence=command.evidence or "", watch=watch)
+            return [undone, *winding]
         case _:
             return [Accepted(key=action.key), *winding]
 
@@ -123,5 +118,10 @@ def _retried(spec: SagaSpec, action: Action, command: Resolve, read_at: float) -
     renewed = Renewed(key=action.key, again=again, read_at=read_at, deadline_at=deadline_at)
     if action.state == "unknown" and again == "new":
         # The old key is left behind: on this person's word it did not happen.
-        return [Absent(key=action.key, source="person", read_at=read_at, again="no"), renewed]
+        return [_absent(spec, action, read_at, "no"), renewed]
     return [renewed]
+
+
+def _absent(spec: SagaSpec, action: Action, read_at: float, again: str) -> Absent:
+    watch = watch_until(spec, action)
+    return Absent(key=action.key, source="person", read_at=read_at, again=again, watch=watch)

@@ -6,24 +6,26 @@ Proof that something landed counts whenever and from whomever it comes.
 
 from __future__ import annotations
 
-from saga.definition.spec import SagaSpec
-from saga.machine.commands import ProbeAnswer, Rejected, Rejection, Reply
-from saga.machine.events import (
+from saga.definition.spec import ContractSpec, SagaSpec
+from saga.machine.action_events import (
     Absent,
-    Error,
-    Event,
-    Json,
     Landed,
+    LandedLate,
     NotSent,
     Probed,
     Refused,
     SecondEffect,
     Unknown,
+    Watched,
 )
+from saga.machine.commands import ProbeAnswer, Rejected, Rejection, Reply
+from saga.machine.events import Event
+from saga.machine.facts import Error, Json
 from saga.machine.follow import case_for, settled_by_evidence
-from saga.machine.state import Action, RunState
+from saga.machine.state import FORWARD, UNDO, Action, RunState
 from saga.machine.waits import wait_before
-from saga.machine.ways import Next, absence_bound, being_undone, contract_of, next_move
+from saga.machine.watching import watch_until
+from saga.machine.ways import Next, absence_bound, contract_of, next_move, under_way_until
 
 __all__ = ["answered", "landed", "lost", "replied"]
 
@@ -40,6 +42,11 @@ def landed(
             Landed(key=action.key, attempt=number, receipt=receipt, source=source),
             *_closing(state, action),
         ]
+    if _comes_late(action):
+        late = LandedLate(key=action.key, receipt=receipt, source=source)
+        stays = spec.steps[action.step].irreversible  # a person must answer for it
+        cases = [case_for(spec, state, action, "late")] if stays else []
+        return [late, *_closing(state, action), *cases]
     second: list[Event] = [SecondEffect(key=action.key, receipt=receipt, source=source)]
     if action.case is not None and state.cases[action.case].kind == "late":
         return second  # the case is open already, and shows this too
@@ -54,12 +61,18 @@ def _is_known(action: Action, receipt: Json) -> bool:
 def _counts(state: RunState, action: Action) -> bool:
     """The run can still take this effect into its course: it goes on from it, or undoes it."""
     return (
-        state.phase != "ended"
+        (state.phase != "ended" or action.direction == UNDO)
         and action.state not in ("landed", "accepted")
         and not action.superseded
         and not action.undone
-        and not being_undone(state, action)
+        and action.undoing is None  # it stays as its undo has found it
     )
+
+
+def _comes_late(action: Action) -> bool:
+    """The run has gone on as if it had not happened, and nothing has taken it back yet."""
+    settled = action.state in ("landed", "accepted")
+    return action.direction == FORWARD and not (settled or action.undone or action.undoing)
 
 
 def _closing(state: RunState, action: Action) -> list[Event]:
@@ -85,7 +98,12 @@ def replied(
     if reply.result == "refused":
         provider = contract.provider
         settles = provider.honours_keys and provider.replays_refusals
-        events = [Refused(key=action.key, attempt=reply.attempt, error=error, settles=settles)]
+        wait = wait_before(contract.retry, action.key, action.generation)
+        due = reply.at + wait
+        refused = Refused(
+            key=action.key, attempt=reply.attempt, error=error, settles=settles, due=due
+        )
+        events = [refused]
         return [*events, *_closing(state, action)] if settles or len(action.open) == 1 else events
     if reply.result == "not_sent":
         wait = wait_before(contract.retry, action.key, action.not_sent + 1)
@@ -105,6 +123,7 @@ def replied(
             # A call that went on after its time could send until it returned.
             until=max(attempt.send_by, reply.at) if attempt.running else attempt.send_by,
             conflict=reply.conflict,
+            repeats=error == action.error and error["type"] != "TimeoutError",
             due=reply.at + wait,
         )
     ]
@@ -128,6 +147,7 @@ def lost(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
             if attempt.threaded or attempt.running
             else attempt.send_by,
             conflict=False,
+            repeats=False,
             due=now,
         )
         for action in state.active.values()
@@ -141,9 +161,17 @@ def answered(
 ) -> list[Event] | Rejected:
     """What the provider said when it was asked by key."""
     if probe.answer == "landed":
-        return landed(spec, state, action, 0, probe.receipt, "probe")
+        found = landed(spec, state, action, 0, probe.receipt, "probe")
+        if not action.ends_watch(probe.started):
+            return found
+        # What is found is all that there is to find under this key.
+        known = [] if isinstance(found, Rejected) else found
+        return [*known, Watched(key=action.key, read_at=probe.started)]
+    if probe.answer == "absent" and action.ends_watch(probe.started):
+        return [Watched(key=action.key, read_at=probe.started), *_unwatched(state, action)]
     unsettled = action.state == "unknown" or _is_read_again(spec, state, action, probe.at)
-    if not unsettled and action.wish != "probe":
+    watched = action.ends_watch(probe.started)
+    if not (unsettled or watched) and action.wish != "probe":
         return Rejected(Rejection.NOTHING_NEW, f"{action.key} has been settled or sent meanwhile")
     contract = contract_of(spec, action)
     visible_after = contract.provider.visible_after or 0.0
@@ -152,14 +180,17 @@ def answered(
     counted = unsettled and probe.answer == "absent" and late_enough
     first = action.first_absent
     if counted and first is not None and probe.started >= first + visible_after:
-        again = "same" if contract.provider.honours_keys else "no"
-        read_at = probe.started - visible_after
-        return [
-            Absent(key=action.key, source="probe", read_at=read_at, again=again),
-            *_closing(state, action),
-        ]
-    wait = wait_before(contract.retry, action.key, action.probes + 1)
+        absent = Absent(
+            key=action.key,
+            source="probe",
+            read_at=probe.started - visible_after,
+            again=_again(action, contract),
+            watch=watch_until(spec, action),
+        )
+        return [absent, *_closing(state, action)]
+    wait = wait_before(contract.retry, action.key, action.answers + 1)
     due = probe.started + visible_after if counted else probe.at + wait
+    works = probe.answer == "in_progress" and probe.started < under_way_until(action, contract)
     answer = probe.answer if probe.answer in ("absent", "in_progress") else "cannot_say"
     return [
         Probed(
@@ -167,10 +198,25 @@ def answered(
             answer=answer,
             started=probe.started,
             counted=counted,
+            spent=not (counted or works),
             reason=probe.reason,
             due=max(due, probe.at),
         )
     ]
+
+
+def _again(action: Action, contract: ContractSpec) -> str:
+    """How it is sent again: under its key where that is honoured, unless its error is kept too."""
+    provider, retry = contract.provider, contract.retry
+    kept = provider.replays_errors and action.repeats and action.generation < retry.generations
+    return "same" if provider.honours_keys and not kept else "new"
+
+
+def _unwatched(state: RunState, action: Action) -> list[Event]:
+    """The last reading closes the case that asked for it; one about a second effect stays open."""
+    if action.case is None or action.others:
+        return []
+    return [settled_by_evidence(action.case, "the provider has said that nothing landed late")]
 
 
 def _is_read_again(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from saga.definition.spec import SagaSpec, StepSpec
-from saga.machine.events import Error, Json
+from saga.machine.facts import Error, Json
 
 __all__ = ["FORWARD", "UNDO", "Action", "Attempt", "Case", "RunState", "new_state"]
 
@@ -56,12 +56,14 @@ class Action:
     last_until: float = 0.0  # last moment at which a byte of it could leave
     not_sent: int = 0  # attempts that provably did nothing, since the last renewal
     resends: int = 0  # sendings that repeated one not known to have failed, since the last renewal
-    probes: int = 0  # answers that settled nothing and counted for nothing, since the last sending
+    probes: int = 0  # answers that settled nothing and were spent, since the last sending
+    answers: int = 0  # all of them since the last sending
     refusals: int = 0
     asked: bool = False  # a probe has answered since the last sending
     last_answer: str = ""  # of that probe
     first_absent: float | None = None  # start of the first counted reading of absence
     conflict: bool = False
+    repeats: bool = False  # the same error came back for another attempt under the key
     again: str = ""  # once settled as absent: how it may be sent again (same | new | no)
     wish: str | None = None  # what a person asked for and is not done yet: probe | same | new
     undone: bool = False  # taken back while unknown; what is found of it later is a second effect
@@ -72,12 +74,25 @@ class Action:
     error: Error | None = None
     case: str | None = None  # the open one
     answered_for: bool = False  # a person has answered for an effect the run does not count on
+    undoing: str | None = None  # key of the newest generation of its undo
     superseded: bool = False  # a newer generation has taken its place
+    watch: float | None = None  # when it is read a last time for a straggler
+    unseen: int = 0  # answers to the last reading that did not settle it
+    late: bool = False  # it landed after the run had gone on without it
 
     @property
     def running(self) -> bool:
         """A call of it has timed out and still not returned."""
         return any(attempt.running for attempt in self.open.values())
+
+    def ends_watch(self, started: float) -> bool:
+        """Whether a reading that began at `started` is the last one: no straggler comes after it.
+
+        While a later attempt is under way, that settles it first.
+        """
+        if self.watch is None or self.state in ("sending", "unknown"):
+            return False
+        return started >= self.watch
 
 
 @dataclass(slots=True)
@@ -126,19 +141,31 @@ class RunState:
     accepted: bool = False  # a person took something as it is
     actions: dict[str, Action] = field(default_factory=dict)
     forward: list[Action | None] = field(default_factory=list)  # newest generation, by step
-    undo: list[Action | None] = field(default_factory=list)
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
+    watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
+    strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended
     ready: list[int] = field(default_factory=list)  # steps that may start, not yet intended
     landed: int = 0  # steps whose newest generation landed
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
 
-    def current(self, step: int, direction: str) -> Action | None:
-        """The newest generation of a step's action in one direction."""
-        return (self.forward if direction == FORWARD else self.undo)[step]
+    @property
+    def rests(self) -> bool:
+        """Whether it has ended and nothing of it is left to watch or to undo."""
+        if self.phase != "ended" or self.watched or self.strays:
+            return False
+        return all(action.direction == FORWARD for action in self.active.values())
+
+    @property
+    def watch_until(self) -> float | None:
+        """When the last of what is watched is read (unix seconds); `None`: nothing is watched."""
+        return max((action.watch or 0.0 for action in self.watched.values()), default=None)
+
+    def undo_of(self, action: Action | None) -> Action | None:
+        """The newest generation of the undo of a forward action; `None` before its intent."""
+        return self.actions[action.undoing] if action is not None and action.undoing else None
 
 
 def new_state(spec: SagaSpec) -> RunState:
     """The state before the first event, for a run of `spec`."""
-    count = len(spec.steps)
-    return RunState(steps=spec.steps, forward=[None] * count, undo=[None] * count)
+    return RunState(steps=spec.steps, forward=[None] * len(spec.steps))

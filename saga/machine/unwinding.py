@@ -9,33 +9,43 @@ successor is unknown. An undo that is stuck holds what lies before it, unless it
 from __future__ import annotations
 
 from saga.definition.spec import SagaSpec
-from saga.machine.state import RunState
+from saga.machine.state import UNDO, Action, RunState
 from saga.machine.ways import Next, next_move
 
 __all__ = ["settled", "undo_ready"]
 
 
-def undo_ready(spec: SagaSpec, state: RunState, now: float) -> list[int]:
-    """The steps whose undo may be intended at `now`, the last ones first."""
+def undo_ready(spec: SagaSpec, state: RunState, now: float) -> list[Action]:
+    """The actions whose undo may be intended at `now`, the last ones first.
+
+    What landed late waits for nobody, in whatever phase the run is.
+    """
+    strays = list(state.strays.values())
+    if state.phase != "compensating":
+        return strays
     clear = [False] * len(spec.steps)
-    ready: list[int] = []
+    ready: list[Action] = []
     for step in reversed(spec.steps):  # they stand after what they follow
         if all(clear[later] for later in step.before):
             clear[step.index] = _settled(spec, state, step.index) or _passable(
                 spec, state, step.index
             )
-            if _may_begin(spec, state, step.index, now):
-                ready.append(step.index)
-    return ready
+            action = state.forward[step.index]
+            if action is not None and _may_begin(spec, state, action, now):
+                ready.append(action)
+    return strays + ready
 
 
 def settled(spec: SagaSpec, state: RunState) -> bool:
     """Whether nothing of a run that winds down is left to settle or to undo."""
+    if state.strays or any(action.direction == UNDO for action in state.active.values()):
+        return False
     return all(_settled(spec, state, step.index) for step in spec.steps)
 
 
 def _settled(spec: SagaSpec, state: RunState, index: int) -> bool:
-    action, undo = state.forward[index], state.undo[index]
+    action = state.forward[index]
+    undo = state.undo_of(action)
     if action is None:
         return True
     if undo is not None:
@@ -48,7 +58,8 @@ def _settled(spec: SagaSpec, state: RunState, index: int) -> bool:
 
 def _passable(spec: SagaSpec, state: RunState, index: int) -> bool:
     """A stuck undo that does not hold those before it; an unknown action always does."""
-    action, undo = state.forward[index], state.undo[index]
+    action = state.forward[index]
+    undo = state.undo_of(action)
     return (
         not spec.steps[index].hold
         and undo is not None
@@ -58,9 +69,8 @@ def _passable(spec: SagaSpec, state: RunState, index: int) -> bool:
     )
 
 
-def _may_begin(spec: SagaSpec, state: RunState, index: int, now: float) -> bool:
-    action, step = state.forward[index], spec.steps[index]
-    if action is None or step.compensation is None or state.undo[index] is not None:
+def _may_begin(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
+    if spec.steps[action.step].compensation is None or action.undoing is not None:
         return False
     if action.state != "unknown":
         return action.state == "landed"

@@ -35,7 +35,9 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
     if case.state != "open":
         return {}
     if case.kind == "late":
-        return {
+        watched = state.actions[case.key].watch is not None
+        ask = {"probe": "The provider is asked now; the answer may close the case."}
+        return (ask if watched else {}) | {
             "undone": "You have taken this effect back yourself; the case is closed.",
             "accept": "This effect stays; the case is closed under your name.",
         }

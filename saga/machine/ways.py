@@ -19,12 +19,12 @@ __all__ = [
     "Move",
     "Next",
     "absence_bound",
-    "being_undone",
     "contract_of",
     "goes_forward",
     "look_bound",
     "next_move",
     "stopped",
+    "under_way_until",
     "way_out",
 ]
 
@@ -71,12 +71,6 @@ def goes_forward(state: RunState, now: float) -> bool:
     return in_time and not stopped(state)
 
 
-def being_undone(state: RunState, action: Action) -> bool:
-    """Whether the undo of `action` is on record: from then on it stays as the undo has found it."""
-    undo = state.undo[action.step] if action.direction == FORWARD else None
-    return undo is not None and undo.of_key == action.key
-
-
 def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """What comes next for `action`; `None` if it rests, or a person has the word."""
     if action.state == "sending":
@@ -94,7 +88,7 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
         return None
     contract = contract_of(spec, action)
     unknown = action.state == "unknown"
-    if unknown and being_undone(state, action):
+    if unknown and action.undoing is not None:
         return None  # without a receipt; that undo has its own ways out
     if not unknown and action.direction == FORWARD and not goes_forward(state, now):
         return None
@@ -103,6 +97,8 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     if unknown:
         return _unknown(state, action, spec.steps[action.step], contract, now)
     if action.state == "refused":
+        if _may_renew(action, contract):
+            return Move(Next.RENEW, action.due)
         return _spent(state, action, now, "refused", "undo_refused")
     if action.state == "absent":
         return _absent(state, action, contract, now)
@@ -141,17 +137,29 @@ def _in_time(action: Action, now: float) -> bool:
 
 def _absent(state: RunState, action: Action, contract: ContractSpec, now: float) -> Move:
     """Proven not to have happened: again under the same key, as far as the provider keeps it."""
-    kind = "exhausted" if action.direction == FORWARD else "undo_exhausted"
-    if action.again != "same":
-        # Sending again would need a new key, and only a person may ask for that.
-        return Move(Next.GIVE_UP, now, kind)
-    if not _in_time(action, now) or action.resends >= contract.retry.attempts - 1:
+    if action.again == "no" or not _in_time(action, now):
+        return _spent(state, action, now, "attempts", "undo_exhausted")
+    if action.again == "new":
+        if _may_renew(action, contract):
+            return Move(Next.RENEW, action.due)
+        return _spent(state, action, now, "attempts", "undo_exhausted")
+    if action.resends >= contract.retry.most_resends:
         return _spent(state, action, now, "attempts", "undo_exhausted")
     if _in_life(action, contract, now):
         return Move(Next.SEND, action.due)
     if (at := _next_reading(action, contract)) is not None:
         return Move(Next.PROBE, at)  # the proof is too old: read again
-    return Move(Next.GIVE_UP, now, kind)
+    if _may_renew(action, contract):
+        return Move(Next.RENEW, action.due)  # the key may be forgotten: it is of no more use
+    return Move(Next.GIVE_UP, now, "exhausted" if action.direction == FORWARD else "undo_exhausted")
+
+
+def _may_renew(action: Action, contract: ContractSpec) -> bool:
+    """One more key may be used without a person: by declared policy, or where keys are ignored."""
+    most = contract.retry.generations
+    if action.state == "absent" and not contract.provider.honours_keys:
+        most = max(most, contract.retry.most_resends + 1)
+    return action.generation < most
 
 
 def _unknown(
@@ -167,12 +175,23 @@ def _unknown(
         return Move(Next.SEND, action.due)
     if (at := _next_reading(action, contract)) is not None:
         return Move(Next.PROBE, at)
-    in_flight = contract.provider.in_flight
-    if in_flight is not None and _blind(state, action, step):
+    under_way = _under_way(contract)
+    if under_way is not None and _blind(state, action, step):
         if action.running:
             return Move(Next.AWAIT, now + contract.timeout)
-        return Move(Next.BLIND, action.last_until + in_flight)
+        return Move(Next.BLIND, action.last_until + under_way)
     return Move(Next.GIVE_UP, now, "unknown")
+
+
+def _under_way(contract: ContractSpec) -> float | None:
+    """How long after its last moment a request may land and be missed; `None`: undeclared.
+
+    Where the provider cannot be asked nobody would see a straggler: it is waited for.
+    """
+    provider = contract.provider
+    if not contract.probe and provider.late_until is not None:
+        return provider.late_until
+    return provider.in_flight
 
 
 def _blind(state: RunState, action: Action, step: StepSpec) -> bool:
@@ -187,7 +206,7 @@ def _blind(state: RunState, action: Action, step: StepSpec) -> bool:
 
 def _next_reading(action: Action, contract: ContractSpec) -> float | None:
     """When to ask again, so that an absence can become evidence; `None` if asking is used up."""
-    left = contract.retry.attempts - action.probes
+    left = contract.retry.most_probes - action.probes
     if not contract.probe or left <= 0:
         return None
     visible_after = contract.provider.visible_after
@@ -213,6 +232,18 @@ def absence_bound(action: Action, provider: ProviderSpec) -> float | None:
     return action.last_until + provider.in_flight + provider.visible_after
 
 
+def under_way_until(action: Action, contract: ContractSpec) -> float:
+    """How long "in progress" is what the provider itself declares that it may say (unix seconds).
+
+    Until then it is simply waited for; later it settles no more than "cannot say" does.
+    """
+    if action.running:
+        return inf
+    provider = contract.provider
+    declared = provider.late_until if provider.late_until is not None else provider.in_flight
+    return action.last_until + (declared or 0.0)
+
+
 def look_bound(action: Action, contract: ContractSpec) -> float:
     """The time from which on a person must have looked before saying that it did not happen.
 
@@ -221,17 +252,14 @@ def look_bound(action: Action, contract: ContractSpec) -> float:
     """
     if action.running or any(attempt.in_flight for attempt in action.open.values()):
         return inf
-    provider = contract.provider
-    under_way = provider.in_flight
-    if not contract.probe and provider.late_until is not None:
-        under_way = provider.late_until
-    return action.last_until + (under_way or 0.0) + (provider.visible_after or 0.0)
+    visible_after = contract.provider.visible_after
+    return action.last_until + (_under_way(contract) or 0.0) + (visible_after or 0.0)
 
 
 def _may_resend(
     state: RunState, action: Action, step: StepSpec, contract: ContractSpec, now: float
 ) -> bool:
-    if action.resends >= contract.retry.attempts - 1 or not _in_time(action, now):
+    if action.resends >= contract.retry.most_resends or not _in_time(action, now):
         return False
     if action.direction == FORWARD and state.phase != "running" and step.irreversible:
         return False  # winding down, and there would be no way back

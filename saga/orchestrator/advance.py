@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from saga.journal.records import PAYLOAD_LIMIT
+from saga.machine.action_events import Sending
 from saga.machine.commands import Command, Intend, Rejected, Send, Unfreezable, Wake, name_of
 from saga.machine.decide import transition
-from saga.machine.events import CaseOpened, Event, Sending
+from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, plan
+from saga.machine.state import FORWARD, UNDO
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
 from saga.orchestrator.held import Held
 from saga.orchestrator.letters import Letter
@@ -98,7 +100,7 @@ def advance(
 
 def _where(held: Held, todo: BeginNow | SendNow) -> tuple[int, str]:
     if isinstance(todo, BeginNow):
-        return todo.step, todo.direction
+        return todo.step, FORWARD if todo.of_key is None else UNDO
     action = held.state.actions[todo.key]
     return action.step, action.direction
 
@@ -111,15 +113,16 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         action = held.state.actions[todo.key]
         threaded = held.saga.steps[action.step].side(action.direction).threaded
         return Send(at=at, fence=held.fence, key=todo.key, threaded=threaded), 0
-    side = held.saga.steps[todo.step].side(todo.direction)
+    of = None if todo.of_key is None else held.state.actions[todo.of_key]
+    side = held.saga.steps[todo.step].side(FORWARD if of is None else UNDO)
     try:
-        frozen = side.freeze(held.state)
+        frozen = side.freeze(held.state, of)
     except CannotFreeze as fault:
         return (
             Unfreezable(
                 at=at,
                 step=todo.step,
-                direction=todo.direction,
+                of_key=todo.of_key,
                 generation=todo.generation,
                 error=fault.error,
             ),
@@ -129,7 +132,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         at=at,
         fence=held.fence,
         step=todo.step,
-        direction=todo.direction,
+        of_key=todo.of_key,
         generation=todo.generation,
         target=frozen.target,
         digest=frozen.digest,

@@ -23,7 +23,7 @@ from saga.definition.values import (
     receipt_json,
 )
 from saga.journal.records import PAYLOAD_LIMIT, json_text
-from saga.machine.events import Error, Json
+from saga.machine.facts import Error, Json
 from saga.machine.state import FORWARD, Action, RunState
 from saga.orchestrator.describe import describe
 from saga.orchestrator.outcome import Contract
@@ -75,7 +75,7 @@ class Side:
     contract: Contract
     threaded: bool  # its function is not async
     probe_threaded: bool
-    freeze: Callable[[RunState], Frozen]
+    freeze: Callable[[RunState, Action | None], Frozen]  # of an undo: with what it reverses
     call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]]
     receipt_json: Callable[[Any], Json]
 
@@ -118,7 +118,7 @@ def _compile_step(step: Step[Any, Any]) -> CompiledStep:
     compensation = step.undo
     forward = _side(
         step.effect,
-        lambda state: _freeze_forward(step, state),
+        lambda state, _: _freeze_forward(step, state),
         lambda state, action, attempt, send_by, resources: Call(
             args=read_arguments(step, action.args),
             resources=resources,
@@ -129,7 +129,7 @@ def _compile_step(step: Step[Any, Any]) -> CompiledStep:
         return CompiledStep(forward, None)
     undo = _side(
         compensation,
-        lambda state: _freeze_undo(step, compensation, state),
+        lambda _, of: _freeze_undo(step, compensation, of),
         lambda state, action, attempt, send_by, resources: _undo_call(
             step, state, action, attempt, send_by, resources
         ),
@@ -139,7 +139,7 @@ def _compile_step(step: Step[Any, Any]) -> CompiledStep:
 
 def _side(
     contract: Contract,
-    freeze: Callable[[RunState], Frozen],
+    freeze: Callable[[RunState, Action | None], Frozen],
     call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]],
 ) -> Side:
     return Side(
@@ -192,10 +192,10 @@ def _freeze_forward(step: Step[Any, Any], state: RunState) -> Frozen:
 
 
 def _freeze_undo(
-    step: Step[Any, Any], compensation: Compensation[Any, Any], state: RunState
+    step: Step[Any, Any], compensation: Compensation[Any, Any], of: Action | None
 ) -> Frozen:
     """What it reverses is frozen already; its digest covers the receipt that it is called with."""
-    of = next(a for a in state.forward if a is not None and state.steps[a.step].name == step.name)
+    assert of is not None, step.name
     receipt = of.receipt if of.state == "landed" else None
     try:
         if receipt is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from saga.machine.events import Error
+from saga.machine.facts import Error
 
 __all__ = ["TEXT_LIMIT", "bounded", "describe"]
 

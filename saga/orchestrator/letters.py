@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from saga.machine.commands import Command, Reply
-from saga.machine.events import Error
+from saga.machine.facts import Error
 
 __all__ = ["Letter", "not_made"]
 

@@ -15,7 +15,7 @@ from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refu
 from saga.definition.contracts import Compensation, Effect
 from saga.errors import Conflict
 from saga.journal.records import PAYLOAD_LIMIT, json_text
-from saga.machine.events import Error, Json
+from saga.machine.facts import Error, Json
 from saga.orchestrator.describe import describe
 
 __all__ = ["Answer", "Contract", "Result", "Unstorable", "answer_of", "result_of", "timed_out"]

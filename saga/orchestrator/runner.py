@@ -196,7 +196,7 @@ class Runner:
     def _append(self, run: Held, step: Advance) -> Append:
         due = step.due
         far = due is None or due > step.at + RELEASE_SECONDS
-        run.leaving = step.idle(run) and (far or run.state.phase == "ended")
+        run.leaving = step.idle(run) and far
         return build_append(
             self._keys,
             run.state,

@@ -9,7 +9,7 @@ from typing import Any
 
 from saga.journal.history import History
 from saga.journal.quarantine import DAMAGED
-from saga.machine.events import Error
+from saga.machine.facts import Error, Json
 from saga.machine.state import Case as CaseState
 from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of, look_bound
@@ -30,7 +30,8 @@ class Case:
     `text` says what nobody can settle and why the machine stopped, `verdicts` what may be decided
     and what follows. `not_before`: a verdict that nothing happened needs a look at the provider
     from after that time (`None`: no such bound, or a call of it still runs). `read_at` is when this
-    was read. `receipt_fields`: names and types of the receipt that `landed` needs, where known.
+    was read. `receipts`: everything that was returned for the action, the recorded one first.
+    `receipt_fields`: names and types of the receipt that `landed` needs, where known.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Case:
     not_before: datetime | None
     read_at: datetime
     verdicts: dict[str, str]
+    receipts: tuple[Json, ...]
     receipt_fields: dict[str, Any]
 
 
@@ -86,6 +88,7 @@ def case_view(
         not_before=moment(bound) if bound != inf else None,
         read_at=since(now),
         verdicts=verdicts(history.spec, state, case) if case.state == "open" else {},
+        receipts=(*([action.receipt] if action.state == "landed" else []), *action.others),
         receipt_fields=receipt_fields,
     )
 
@@ -123,5 +126,6 @@ def row_view(row: Any, now: float) -> Case:
         not_before=None,
         read_at=since(now),
         verdicts=_DAMAGED_VERDICTS if decidable else {},
+        receipts=(),
         receipt_fields={},
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
-from saga.machine.events import Intended, Landed
+from saga.machine.action_events import Intended, Landed
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.ways import contract_of
 from saga.testing.observer import successors
@@ -137,16 +137,17 @@ def _with_a_person(run: _Run, action: Action) -> bool:
 
 def _generations(run: _Run) -> Iterator[Finding]:
     """Law 2, second half: of the generations of an action one has landed, but for the proven."""
-    lines: dict[tuple[int, str | None, str], list[Action]] = {}
+    lines: dict[tuple[int, str | None, str | None], list[Action]] = {}
     for key in dict.fromkeys(one.key for one in run.landings):
         if (action := run.state.actions.get(key)) is not None:
-            lines.setdefault((action.step, action.item, action.direction), []).append(action)
+            lines.setdefault((action.step, action.item, action.of_key), []).append(action)
     for line in lines.values():
         if len(line) == 1 or any(_with_a_person(run, action) for action in line):
             continue
         *older, newest = sorted(line, key=lambda action: action.generation)
+        free = run.spec.steps[newest.step].undo == "nothing" or not run.rests
         for action in older:
-            if run.undo_of(action.key) is None:
+            if not free and run.undo_of(action.key) is None:
                 yield 2, f"{action.key} and {newest.key} have both landed"
 
 
@@ -168,10 +169,13 @@ def _accounted(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
 
 
 def _undone(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
-    if run.state.outcome == "completed" or run.spec.steps[action.step].undo == "nothing":
+    kept = run.state.outcome == "completed" and not action.late
+    if kept or run.spec.steps[action.step].undo == "nothing":
         return
-    undo = run.state.undo[action.step]
-    if undo is None or undo.of_key != one.key:
+    if action.late and not run.rests:
+        return  # its undo is on the way
+    undo = run.state.undo_of(action)
+    if undo is None:
         yield 3, f"{one.key} stands, though the run ended {run.state.outcome}"
     elif undo.key in run.proven and run.undo_of(one.key) is None:
         yield 3, f"{one.key} stands: its undo is recorded as landed and never did"
@@ -188,7 +192,7 @@ def _order(run: _Run) -> Iterator[Finding]:
     ]
     for undo in run.landings:
         of = run.state.actions.get(undo.of_key or "")
-        if of is None or of.superseded:
+        if of is None or of.superseded or of.late:
             continue
         after = successors(run.state, of.step)
         for action, one in forward:

@@ -78,8 +78,8 @@ def _of_run(
     cases = open_cases(connection, head.run_id)
     if len(set(cases)) != len(cases):
         yield 10, f"open cases: {', '.join(map(str, cases))}"
-    if history.state.phase != "ended" and not (head.lives or head.due is not None or cases):
-        yield 4, "not ended, and it has no live owner, no due time and no open case"
+    if not (history.state.rests or head.lives or head.due is not None or cases):
+        yield 4, "not at its end, and it has no live owner, no due time and no open case"
     fences = [record.fence for record in history.records if record.fence]
     if fences != sorted(fences) or (fences and fences[-1] > head.fence):
         yield 6, f"the fences of its records fall: {fences}, now {head.fence}"
@@ -91,4 +91,4 @@ def _of_run(
 
 def _rests(history: History, cases: Sequence[object]) -> bool:
     """Nothing happens to it by itself: it has ended, or waits for a person only."""
-    return history.state.phase == "ended" or (bool(cases) and history.due is None)
+    return history.state.rests or (bool(cases) and history.due is None)

@@ -22,8 +22,9 @@ from saga.journal.database import Database
 from saga.journal.definitions import Specs
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.watching import Seen, SeenRecord, heads, records_from
-from saga.machine.events import Absent as AbsentRecorded
-from saga.machine.events import Event, NotSent, Probed, Refused, Sending
+from saga.machine.action_events import Absent as AbsentRecorded
+from saga.machine.action_events import NotSent, Probed, Refused, Sending
+from saga.machine.events import Event
 from saga.machine.evolve import evolve
 from saga.machine.state import Action, RunState, new_state
 from saga.testing.outside import NoAnswer

@@ -12,18 +12,23 @@ from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
-from saga.machine.events import (
+from saga.machine.action_events import (
     Absent,
-    CaseClosed,
-    CaseOpened,
-    Ended,
-    Event,
     Intended,
     Landed,
     NotSent,
     Refused,
-    SecondEffect,
     Sending,
+    Unknown,
+)
+from saga.machine.events import (
+    CancelRecorded,
+    CaseClosed,
+    CaseOpened,
+    DeadlinePassed,
+    Ended,
+    Event,
+    Started,
     WindingDown,
 )
 from saga.machine.evolve import evolve
@@ -76,7 +81,7 @@ def _answered(
 def _event(  # noqa: C901, PLR0912  one case for each kind of event
     spec: SagaSpec, state: RunState, event: Event, record: Record, *, tuned: bool
 ) -> Iterator[Finding]:
-    if state.phase == "ended" and not isinstance(event, SecondEffect | CaseOpened | CaseClosed):
+    if state.phase == "ended" and _moves(state, event):
         yield 7, f"record {record.seq} changes an ended run: {event.kind}"
     match event:
         case Intended():
@@ -104,6 +109,20 @@ def _event(  # noqa: C901, PLR0912  one case for each kind of event
         yield 15, f"record {record.seq} holds an error of {len(str(error['text']))} characters"
 
 
+def _moves(state: RunState, event: Event) -> bool:
+    """Whether it would change what an ended run came to, or take it forward.
+
+    What was late may still become known and be undone; neither changes how the run ended.
+    """
+    if isinstance(event, Started | CancelRecorded | DeadlinePassed | WindingDown | Ended):
+        return True
+    if isinstance(event, Intended):
+        return event.of_key is None
+    if isinstance(event, Sending | Landed | Refused | NotSent | Unknown | Absent):
+        return state.actions[event.key].direction == FORWARD
+    return False
+
+
 def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
     if event.key in state.actions:
         yield 2, f"the key {event.key} is intended twice"
@@ -114,7 +133,7 @@ def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
         yield 1, f"the undo {event.key} has not the key that was written ahead, {of.undo_key}"
     if of.state not in ("landed", "unknown"):
         yield 8, f"the undo {event.key} of something that is {of.state}"
-    if not of.superseded:
+    if not of.late:
         for name, after in unknown_after(state, of.step):
             yield 9, f"the undo {event.key} is intended while {name} is {after}"
         for name in _standing_after(state, of.step):
@@ -124,7 +143,8 @@ def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
 def _standing_after(state: RunState, step: int) -> Iterator[str]:
     """The transitive successors of a step that landed and are still to be taken back."""
     for index in successors(state, step):
-        action, undo = state.forward[index], state.undo[index]
+        action = state.forward[index]
+        undo = state.undo_of(action)
         if action is None or action.state != "landed" or state.steps[index].compensation is None:
             continue
         done = undo is not None and undo.state in ("landed", "accepted")
@@ -183,7 +203,7 @@ def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
                 yield 12, f"completed, though {step.name} has not landed"
         return
     for action in state.actions.values():
-        if action.superseded or action.direction != FORWARD:
+        if action.direction != FORWARD or (action.superseded and not action.late):
             continue
         if action.state in ("sending", "unknown"):
             yield 8, f"ended {event.outcome} while {action.key} is {action.state}"
@@ -192,8 +212,8 @@ def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
 
 
 def _is_taken_back(spec: SagaSpec, state: RunState, action: Action) -> bool:
-    undo = state.undo[action.step]
-    if undo is not None and undo.of_key == action.key and undo.state in ("landed", "accepted"):
+    undo = state.undo_of(action)
+    if undo is not None and undo.state in ("landed", "accepted"):
         return True
     return spec.steps[action.step].undo == "nothing" or action.answered_for
 

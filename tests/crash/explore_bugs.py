@@ -71,9 +71,9 @@ _ASKED_FOR = (
     bug(
         "the key of an undo is made at call time",
         {
-            "machine.decide": """
--    key = of.undo_key  # written ahead
-+    key = undo_key(of.key, contract.version, len(state.actions))
+            "machine.intents": """
+-    key, before = of.undo_key, state.undo_of(of)  # written ahead
++    key, before = undo_key(of.key, contract.version, len(state.actions)), state.undo_of(of)
 """
         },
         SHAPES["order flow, keys and probes, ship is refused"],
@@ -115,7 +115,7 @@ _ASKED_FOR = (
         {
             "machine.unwinding": """
 -        if all(clear[later] for later in step.before):
-+        if all(clear[later] or state.undo[later] is None for later in step.before):
++        if all(clear[later] or not state.undo_of(state.forward[later]) for later in step.before):
 """
         },
         WELL,
@@ -135,8 +135,8 @@ _ASKED_FOR = (
 """,
         },
         SHAPES["order flow, keys and probes, refund is refused"],
-        3,
-        8,
+        4,
+        9,
     ),
     bug(
         "an undo twice after a restart",
@@ -154,7 +154,7 @@ _ASKED_FOR = (
     bug(
         "not-sent of attempt 2 settles attempt 1",
         {
-            "machine.evolve": """
+            "machine.settling": """
 -    action.open.pop(event.attempt, None)
 +    action.open.clear()
      action.not_sent += 1

@@ -18,7 +18,8 @@ from saga.journal.records import (
     read_record,
     write_body,
 )
-from saga.machine.events import Event, Landed, Started
+from saga.machine.action_events import Landed
+from saga.machine.events import Event, Started
 from tests.journal.forging import forge
 from tests.journal.tamper import Bench
 from tests.journal.world import KEY, nested, opened

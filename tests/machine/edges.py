@@ -27,6 +27,7 @@ class Budget(NamedTuple):
     cancel: int = 0
     verdict: int = 0
     report: int = 0
+    straggler: int = 0  # a request is under way for longer than `in_flight`, up to `late_until`
     slow: int = 0  # the owner lets time pass though something is due
 
     def less(self, name: str) -> Budget:

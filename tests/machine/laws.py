@@ -10,13 +10,14 @@ from dataclasses import fields
 from operator import attrgetter
 
 from saga.definition.spec import SagaSpec
+from saga.machine.action_events import Intended, Sending
 from saga.machine.commands import Command
 from saga.machine.decide import decide
-from saga.machine.events import CaseOpened, Event, Intended, Sending, WindingDown
+from saga.machine.events import CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.plan import AskNow, Plan, plan
-from saga.machine.state import FORWARD, UNDO, Action, Attempt, Case, RunState
+from saga.machine.state import FORWARD, Action, Attempt, Case, RunState
 from saga.machine.ways import contract_of
 from tests.machine.orders import order_for
 from tests.machine.world import LawBroken
@@ -33,9 +34,9 @@ def fork(state: RunState) -> RunState:
     """A copy that shares nothing that changes."""
     twin = RunState(*_of_run(state))
     twin.actions = {key: _fork_action(action) for key, action in state.actions.items()}
-    for name in ("forward", "undo"):
-        column: list[Action | None] = getattr(state, name)
-        setattr(twin, name, [None if one is None else twin.actions[one.key] for one in column])
+    twin.forward = [None if one is None else twin.actions[one.key] for one in state.forward]
+    twin.watched = {key: twin.actions[key] for key in state.watched}
+    twin.strays = {key: twin.actions[key] for key in state.strays}
     twin.active = {key: twin.actions[key] for key in state.active}
     twin.ready = list(state.ready)
     twin.cases = {key: Case(*_of_case(case)) for key, case in state.cases.items()}
@@ -99,8 +100,8 @@ def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
 def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
     if event.key in state.actions:
         raise LawBroken("2", f"the key {event.key} is used twice")
-    if event.of_key is None:
-        return
+    if event.of_key is None or state.actions[event.of_key].late:
+        return  # the undo of what landed late waits for nobody
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
     while behind:
         later = behind.pop()
@@ -137,7 +138,7 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
 def _end(spec: SagaSpec, after: RunState) -> None:
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
-        if len(landed) != len(spec.steps):
+        if len([a for a in landed if not a.late]) != len(spec.steps):
             raise LawBroken("3", "completed, but a step did not land")
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
@@ -145,8 +146,8 @@ def _end(spec: SagaSpec, after: RunState) -> None:
     for action in after.actions.values():
         if action.state in ("sending", "unknown") and not action.superseded:
             raise LawBroken("8", f"ended while {action.key} is {action.state}")
-    for action in landed:
-        undo = after.undo[action.step]
+    for action in landed:  # what is late too
+        undo = after.undo_of(action)
         done = undo is not None and undo.state in ("landed", "accepted")
         free = spec.steps[action.step].undo == "nothing" or action.answered_for
         if not done and not free:
@@ -154,12 +155,16 @@ def _end(spec: SagaSpec, after: RunState) -> None:
 
 
 def _indices(state: RunState) -> None:
-    for direction, column in ((FORWARD, state.forward), (UNDO, state.undo)):
-        for step, newest in enumerate(column):
-            _generations(state, step, direction, newest)
+    for step, newest in enumerate(state.forward):
+        line = [a for a in state.actions.values() if (a.step, a.direction) == (step, FORWARD)]
+        _generations(line, newest)
+        for of in line:
+            undos = [a for a in state.actions.values() if a.of_key == of.key]
+            _generations(undos, state.undo_of(of))
     settled = ("landed", "accepted")
     active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
-    landed = {a.step for a in state.forward if a is not None and a.state == "landed"}
+    current = [a for a in state.forward if a is not None and not a.late]
+    landed = {a.step for a in current if a.state == "landed"}
     ready = {
         step.index
         for step in state.steps
@@ -171,6 +176,11 @@ def _indices(state: RunState) -> None:
         len(landed),
     ):
         raise LawBroken("14", "an index is not what looking at everything gives")
+    watched = {a.key for a in state.actions.values() if a.watch is not None}
+    undoable = [a for a in state.actions.values() if state.steps[a.step].undo == "compensation"]
+    strays = {a.key for a in undoable if a.late and a.undoing is None}
+    if (set(state.watched), set(state.strays)) != (watched, strays):
+        raise LawBroken("14", "what is watched or landed late is not what looking gives")
     open_cases = {case.key: case.id for case in state.cases.values() if case.state == "open"}
     known = {a.key: a.case for a in state.actions.values() if a.case is not None}
     count = sum(case.state == "open" for case in state.cases.values())
@@ -178,23 +188,22 @@ def _indices(state: RunState) -> None:
         raise LawBroken("10", "open cases, and what the run and its actions know of them")
 
 
-def _generations(state: RunState, step: int, direction: str, newest: Action | None) -> None:
-    line = [a for a in state.actions.values() if (a.step, a.direction) == (step, direction)]
+def _generations(line: list[Action], newest: Action | None) -> None:
     if [a.generation for a in line] != list(range(1, len(line) + 1)):
-        raise LawBroken("2", f"generations of step {step}: {line}")
+        raise LawBroken("2", f"generations: {line}")
     if [a.superseded for a in line] != [True] * (len(line) - 1) + [False] * bool(line):
-        raise LawBroken("2", f"superseded generations of step {step}")
+        raise LawBroken("2", f"superseded generations: {line}")
     if newest is not (line[-1] if line else None):
-        raise LawBroken("14", f"newest generation of step {step}")
+        raise LawBroken("14", f"newest generation of {line}")
 
 
 def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> None:
-    if state.phase == "ended":
+    if state.rests:
         if planned != Plan((), None):
             raise LawBroken("7", f"an ended run goes on: {planned}")
         return
     if not planned.todo and planned.due is None and not state.open_cases:
-        raise LawBroken("4", "nothing due, no case, not ended")
+        raise LawBroken("4", "nothing due, no case, not at its end")
     flying = any(a.state == "sending" for a in state.active.values())
     if not planned.todo and planned.due is not None and planned.due <= at and not flying:
         raise LawBroken("4", "due, and nothing to do: a busy loop")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from saga.definition.spec import SagaSpec
-from saga.machine.state import Action, RunState
+from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.ways import contract_of
 from tests.machine.edges import Budget
 from tests.machine.world import World
 
 __all__ = ["likeness", "likeness_of_run"]
 
-LONG_AGO = -7.0  # longer than in_flight, late_until and visible_after together
+LONG_AGO = -9.0  # longer than in_flight, late_until and visible_after together
 
 
 def likeness(spec: SagaSpec, state: RunState, world: World, budget: Budget, now: float) -> Hashable:
@@ -23,7 +23,8 @@ def likeness(spec: SagaSpec, state: RunState, world: World, budget: Budget, now:
     return (
         likeness_of_run(spec, state, now),
         tuple(_landings(spec, state, world, key, now) for key in sorted(world.landings)),
-        tuple(sorted((one.key, one.latest - now, one.unbound) for one in world.under_way)),
+        tuple(sorted((o.key, o.latest - now, o.unbound, o.late) for o in world.under_way)),
+        frozenset(world.late),
         frozenset(world.refused),
         frozenset(world.silent),
         frozenset(world.threads),
@@ -50,7 +51,8 @@ def _landings(spec: SagaSpec, state: RunState, world: World, key: str, now: floa
     action = state.actions[key]
     provider = contract_of(spec, action).provider
     oldest = -(provider.key_life or provider.visible_after or 0.0)
-    if action.state in ("landed", "accepted") or state.phase == "ended":
+    settled = action.state in ("landed", "accepted")
+    if settled or (state.phase == "ended" and action.watch is None):
         oldest = 0.0
     ones = world.landings[key]
     return key, tuple((one.receipt, max(one.at - now, oldest), one.taken_back) for one in ones)
@@ -66,9 +68,13 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hash
         action.undone,
         action.answered_for,
         len(action.others),
+        action.late,
+        None if action.watch is None else max(action.watch - now, 0.0),
+        (action.unseen, max(action.probe_due - now, 0.0)) if action.watch is not None else None,
     )
-    if action.superseded or action.state in ("landed", "accepted") or state.phase == "ended":
-        return (*head, str(action.receipt))
+    over = state.phase == "ended" and action.direction == FORWARD
+    if action.superseded or action.state in ("landed", "accepted") or over:
+        return (*head, str(action.receipt), action.wish)
     first = action.first_absent
     life = contract_of(spec, action).provider.key_life or 0.0
     return (
@@ -94,6 +100,7 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hash
         action.last_answer,
         None if first is None else max(first - now, LONG_AGO),
         action.conflict,
+        action.repeats,
         action.again,
         action.wish,
         max(action.due - now, 0.0),

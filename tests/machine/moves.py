@@ -115,6 +115,12 @@ def _unknown_ends(
         outside = world.copy()
         outside.under_way.append(UnderWay(key, latest(spec, action, attempt.send_by, now)))
         yield _reply(action, number, "unknown", outside, budget, now, words="left, nobody knows")
+    if budget.straggler and contract_of(spec, action).provider.late_until is not None:
+        until = attempt.send_by + (contract_of(spec, action).provider.late_until or 0.0)
+        outside = world.copy()
+        outside.under_way.append(UnderWay(key, until, late=True))
+        left = budget.less("straggler")
+        yield _reply(action, number, "unknown", outside, left, now, words="left, and will be late")
     if attempt.threaded:
         outside = world.copy()
         outside.threads.add((key, number))
@@ -175,7 +181,7 @@ def _outside(
         after.under_way.remove(message)
         gone = message.unbound and outlived(spec, action, world, now)
         if message.key not in world.refused and not gone:
-            after.land(state, action, contract_of(spec, action), now)
+            after.land(state, action, contract_of(spec, action), now, late=message.late)
         yield Edge(f"{message.key}: arrives", after, budget)
 
 
@@ -183,7 +189,7 @@ def _time(
     state: RunState, world: World, budget: Budget, planned: Plan, now: float
 ) -> Iterator[Edge]:
     """One tick, unless something must happen before."""
-    if state.phase == "ended" and not world.under_way:
+    if state.rests and not world.under_way:
         return
     for action in state.active.values():
         if any(one.in_flight and one.send_by <= now for one in action.open.values()):

@@ -34,7 +34,7 @@ MUTATIONS = {
         "table",
     ),
     "not sent of attempt 2 settles attempt 1": Mutation(
-        "evolve",
+        "settling",
         "    action.open.pop(event.attempt, None)\n    action.not_sent += 1",
         "    action.open.clear()\n    action.not_sent += 1",
         "table",
@@ -58,7 +58,7 @@ MUTATIONS = {
         "ways", BOUND, BOUND.replace(" + provider.visible_after", ""), "table"
     ),
     "in progress leaves an earlier absence standing": Mutation(
-        "evolve",
+        "settling",
         '    if event.answer == "in_progress":\n        action.first_absent = None\n',
         "",
         "table",
@@ -85,7 +85,7 @@ MUTATIONS = {
         "return send_by + margin < action.first_at + provider.key_life",
         "return True",
         "law 2",
-        "keys query forgetful / a person twice",
+        "keys query late forgetful / a straggler, a person",
     ),
     "resent when it may arrive too late": Mutation(
         "ways",
@@ -95,7 +95,7 @@ MUTATIONS = {
         f"keys forgetful / {CRASH}",
     ),
     "the key lives from the last sending on": Mutation(
-        "evolve",
+        "settling",
         "    if action.attempts == 0:\n        action.first_at = at",
         "    action.first_at = at",
         "law 2",
@@ -112,7 +112,7 @@ MUTATIONS = {
         "ways", 'if resend and action.last_answer != "in_progress":', "if resend:", "table"
     ),
     "unknown is rounded to refused": Mutation(
-        "evolve",
+        "settling",
         'action.state = "sending" if flying else "unknown"',
         'action.state = "sending" if flying else "refused"',
         "law 3",
@@ -130,7 +130,7 @@ MUTATIONS = {
     ),
     "undone blindly while the request is under way": Mutation(
         "ways",
-        "return Move(Next.BLIND, action.last_until + in_flight)",
+        "return Move(Next.BLIND, action.last_until + under_way)",
         "return Move(Next.BLIND, now)",
         "law 9",
         f"keys blind / {PERSON}",
@@ -140,14 +140,14 @@ MUTATIONS = {
         '        and state.phase == "compensating"\n',
         "",
         "law 4",
-        "keys query blind / a person twice",
+        "keys query blind / a probe that cannot say, a cancel",
     ),
     "an undo that needs a receipt goes without": Mutation(
         "ways", "        and not step.compensation.needs_receipt\n", "", "table"
     ),
     "what was undone while unknown stays unknown": Mutation(
         "follow",
-        "events = _taken_back(state, now) + ",
+        "events = _taken_back(spec, state, now) + ",
         "events = ",
         "law 8",
         "keys query blind / a probe that cannot say, a cancel",
@@ -184,8 +184,7 @@ MUTATIONS = {
         "unwinding",
         'return undo.state in ("landed", "accepted")',
         "return True",
-        "law 8",
-        f"keys query / {PERSON}",
+        "table",
     ),
     "an irreversible effect in an undone run is nobody's": Mutation(
         "follow",
@@ -220,16 +219,16 @@ MUTATIONS = {
     ),
     "a person may look too early": Mutation(
         "ways",
-        "return action.last_until + (under_way or 0.0)",
+        "return action.last_until + (_under_way(contract) or 0.0)",
         "return action.last_until",
         "law 3",
         f"keys / {PERSON}",
     ),
     "a retry does not start from zero": Mutation(
-        "evolve", "    action.not_sent = action.resends = action.probes = 0\n", "", "table"
+        "settling", "    action.not_sent = action.resends = action.probes = 0\n", "", "table"
     ),
     "a new generation has the old key": Mutation(
-        "decide",
+        "intents",
         "key = undo_key(of.key, contract.version, generation",
         "key = undo_key(of.key, contract.version, 1",
         "law 2",

@@ -20,7 +20,7 @@ from saga.machine.commands import (
     Unfreezable,
     Wake,
 )
-from saga.machine.state import FORWARD, UNDO, RunState
+from saga.machine.state import RunState
 from saga.machine.verdicts import VERDICTS
 
 __all__ = ["oddities"]
@@ -52,19 +52,19 @@ def oddities(spec: SagaSpec, state: RunState, now: float) -> Iterator[Command]:
 
 
 def _of_step(step: int, now: float) -> Iterator[Command]:
-    for direction, generation in ((FORWARD, 1), (UNDO, 1), ("sideways", 2)):
+    for of_key, generation in ((None, 1), ("none", 1), (None, 2)):
         yield Intend(
             at=now,
             fence=1,
             step=step,
-            direction=direction,
+            of_key=of_key,
             generation=generation,
             target="-",
             digest="",
             args=None,
             threaded=False,
         )
-    yield Unfreezable(at=now, step=step, direction=FORWARD, generation=1, error=ERROR)
+    yield Unfreezable(at=now, step=step, of_key=None, generation=1, error=ERROR)
 
 
 def _of_key(state: RunState, key: str, now: float) -> Iterator[Command]:

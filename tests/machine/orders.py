@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from saga.machine.commands import Command, Intend, Send, Start, Wake
 from saga.machine.plan import BeginNow, SendNow, Todo
-from saga.machine.state import RunState
+from saga.machine.state import FORWARD, UNDO, RunState
 
 __all__ = ["START", "digest_of", "order_for"]
 
 START = Start(at=0.0, run_id="r", instance="i", tenant="", input={"n": 1}, actor=None)
 
 
-def digest_of(step: int, direction: str) -> str:
+def digest_of(step: int, of_key: str | None) -> str:
     """Equal arguments, equal digest: another generation of an action has the same."""
-    return f"sha256:{direction}{step}"
+    return f"sha256:{FORWARD if of_key is None else UNDO}{step}"
 
 
 def order_for(
@@ -25,10 +25,10 @@ def order_for(
             at=at,
             fence=fence,
             step=todo.step,
-            direction=todo.direction,
+            of_key=todo.of_key,
             generation=todo.generation,
             target="-",
-            digest=digest_of(todo.step, todo.direction),
+            digest=digest_of(todo.step, todo.of_key),
             args={"of": state.steps[todo.step].name},
             threaded=threaded,
         )

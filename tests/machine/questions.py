@@ -17,7 +17,7 @@ from saga.machine.commands import (
     Wake,
 )
 from saga.machine.plan import BeginNow
-from saga.machine.state import FORWARD, UNDO, Action, Case, RunState
+from saga.machine.state import Action, Case, RunState
 from saga.machine.verdicts import VERDICTS
 from saga.machine.ways import contract_of
 from tests.machine.orders import order_for
@@ -34,21 +34,22 @@ def questions(spec: SagaSpec, state: RunState, now: float) -> Iterator[tuple[str
     yield "owner lost", Lost(at=now)
     yield "cancel", Cancel(at=now, reason="changed my mind", actor="ada")
     for step in spec.steps:
-        for direction in (FORWARD, UNDO):
-            if direction == FORWARD or step.compensation is not None:
-                yield from _of_step(spec, state, step.index, direction, now)
+        action = state.forward[step.index]
+        yield from _of_step(spec, state, step.index, None, now)
+        if action is not None and step.compensation is not None:
+            yield from _of_step(spec, state, step.index, action, now)
     for case in state.cases.values():
         if case.state == "open":
             yield from _of_case(spec, state, case, now)
 
 
 def _of_step(
-    spec: SagaSpec, state: RunState, step: int, direction: str, now: float
+    spec: SagaSpec, state: RunState, step: int, of: Action | None, now: float
 ) -> Iterator[tuple[str, Command]]:
-    action = state.current(step, direction)
+    action = state.forward[step] if of is None else state.undo_of(of)
     generation = 1 if action is None else action.generation + 1
-    name = spec.steps[step].name if direction == FORWARD else f"undo of {spec.steps[step].name}"
-    begin = order_for(state, BeginNow(step, direction, generation), now)
+    name = spec.steps[step].name if of is None else f"undo of {spec.steps[step].name}"
+    begin = order_for(state, BeginNow(step, None if of is None else of.key, generation), now)
     yield f"begin {name}" if generation == 1 else f"begin {name}~{generation}", begin
     if action is not None:
         name = name_of(spec, action)

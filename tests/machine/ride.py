@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from saga.definition.spec import SagaSpec
+from saga.machine.action_events import Sending
 from saga.machine.commands import (
     Cancel,
     Command,
@@ -20,13 +21,13 @@ from saga.machine.commands import (
     Wake,
 )
 from saga.machine.decide import Decision, transition
-from saga.machine.events import Sending
 from saga.machine.plan import AskNow, Plan, plan
-from saga.machine.state import FORWARD, UNDO, Action, Case, RunState, new_state
+from saga.machine.state import FORWARD, Action, Case, RunState, new_state
 from tests.machine.laws import check, fork
 from tests.machine.orders import START, order_for
+from tests.machine.sagas import line
 
-__all__ = ["ERROR", "Ride", "refusal"]
+__all__ = ["ERROR", "Ride", "refusal", "sent"]
 
 ERROR = {"type": "Broken", "text": "it broke", "leaves": []}
 
@@ -144,7 +145,9 @@ class Ride:
     def action(self, name: str) -> Action:
         """The newest generation."""
         direction, _, step = name.rpartition(" ")
-        found = self.state.current(self.spec.step(step).index, UNDO if direction else FORWARD)
+        found = self.state.forward[self.spec.step(step).index]
+        if direction:
+            found = self.state.undo_of(found)
         assert found is not None, name
         return found
 
@@ -164,6 +167,16 @@ class Ride:
         """Kind and action of the open ones."""
         open_ones = [case for case in self.state.cases.values() if case.state == "open"]
         return [f"{case.kind} {self.name(case.key)}" for case in open_ones]
+
+
+def sent(steps: str, *, at: float = 0.0) -> Ride:
+    """A saga of one step whose first attempt is unknown at the end of its time."""
+    ride = Ride(line(steps))
+    ride.wait(at)
+    assert ride.go() == ["a"]
+    ride.wait(1)
+    ride.reply("a", "unknown")
+    return ride
 
 
 def refusal(decision: Decision) -> str:

@@ -20,7 +20,7 @@ WORDS = {
     "query": "it can be asked by key",
     "nothing": "neither; no fact about it is declared either",
     "replays": "a refusal under a key is final for every attempt under it",
-    "late": "stragglers can land until 3 after the deadline",
+    "late": "stragglers can land until 5 after the deadline",
     "blind": "the undo works without a receipt",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
@@ -28,6 +28,7 @@ WORDS = {
     "passable": "a stuck undo does not hold those before it",
     "once": "one attempt, no second",
     "thrice": "three attempts",
+    "lives": "two generations without a person",
     "forgetful": "keys are honoured for a short time only",
 }
 
@@ -85,7 +86,7 @@ def _contract(name: str, words: list[str], deadline: float | None) -> ContractSp
             key_life=key_life,
             in_flight=2.0 if declared else None,
             visible_after=1.0 if declared else None,
-            late_until=3.0 if "late" in words else None,
+            late_until=5.0 if "late" in words else None,
             replays_refusals="replays" in words,
         ),
         retry=RetrySpec(
@@ -94,6 +95,7 @@ def _contract(name: str, words: list[str], deadline: float | None) -> ContractSp
             factor=1.0,
             longest=1.0,
             jitter=0.0,
+            generations=2 if "lives" in words else 1,
         ),
         deadline=deadline,
         needs_receipt=name == "undo" and "blind" not in words,

@@ -4,8 +4,8 @@
 
 A person reads each change of that file. A row is `situation | commands | answer`; commands that get
 the same answer share a row, and `plan` says what an owner does next. The saga: `hold` at a provider
-that honours keys and can be asked, then `charge` at one that can be asked and ignores keys; two
-attempts each.
+that honours keys and can be asked, then `charge` at one that can be asked, ignores keys and may
+let stragglers through; two attempts each.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ BUDGETS = (
     NOTHING._replace(not_sent=3, refused=1, verdict=1),
     NOTHING._replace(unknown=1, refused=1, verdict=1),
     NOTHING._replace(unknown=1, unsure=1),
+    NOTHING._replace(unknown=1, straggler=1),
+    NOTHING._replace(refused=1, cancel=1),
 )
 
 
@@ -49,7 +51,7 @@ class _Situations(Walk):
 
 
 def _saga() -> SagaSpec:
-    spec = line("keys query", "query")
+    spec = line("keys query", "query late")
     return replace(
         spec,
         steps=tuple(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.machine import mutations
 from tests.machine.edits import edited
 from tests.machine.judging import fault
-from tests.machine.mutations import MUTATIONS
+from tests.machine.late_mutations import LATE_MUTATIONS
+
+MUTATIONS = mutations.MUTATIONS | LATE_MUTATIONS
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.machine.ride import Ride, refusal
+from tests.machine.ride import Ride, refusal, sent
 from tests.machine.sagas import line
-
-
-def sent(steps: str, *, at: float = 0.0) -> Ride:
-    """A saga of one step whose first attempt is unknown at the end of its time."""
-    ride = Ride(line(steps))
-    ride.wait(at)
-    assert ride.go() == ["a"]
-    ride.wait(1)
-    ride.reply("a", "unknown")
-    return ride
 
 
 def test_intent_and_sending_are_one_record_and_the_undo_is_written_ahead() -> None:
@@ -150,18 +140,6 @@ def test_a_proof_of_absence_that_grew_too_old_is_read_again() -> None:
     ride.wait_until_due()
     ride.probe("a", "absent")
     assert ride.go() == ["a"]
-
-
-def test_absent_without_keys_is_a_case_since_only_a_person_may_make_a_new_key() -> None:
-    ride = sent("query")
-    ride.wait(10)
-    ride.probe("a", "absent")
-    ride.wait(1)
-    ride.probe("a", "absent")
-    assert ride.cases == ["exhausted a"]
-    ride.resolve("a", "retry")
-    assert ride.go() == ["a"]
-    assert ride.action("a").key == "i/r/a/-@1~2"
 
 
 def test_a_provider_that_can_do_nothing_leaves_it_to_a_person() -> None:

@@ -94,7 +94,7 @@ def test_arguments_of_an_undo_that_cannot_be_frozen_are_a_case() -> None:
     ride.go()
     ride.reply("b", "refused")
     error = {"type": "too_large", "text": "too large", "leaves": []}
-    ride.tell(Unfreezable(at=0.0, step=0, direction="undo", generation=1, error=error))
+    ride.tell(Unfreezable(at=0.0, step=0, of_key=ride.action("a").key, generation=1, error=error))
     assert ride.cases == ["undo_refused undo a"]
 
 

@@ -133,7 +133,7 @@ class Walk:
     def look(self, node: Node) -> None:
         """What holds in a place as such."""
         self._totality(node)
-        if node.state.phase == "ended" and not (node.world.under_way or node.world.threads):
+        if node.state.rests and not (node.world.under_way or node.world.threads):
             outcome = str(node.state.outcome)
             self.ends[outcome] = self.ends.get(outcome, 0) + 1
             _accounted(node)
@@ -164,7 +164,7 @@ def _was_due(node: Node, command: Command) -> None:
     state, planned = node.state, node.plan.todo
     match command:
         case Intend():
-            due = BeginNow(command.step, command.direction, command.generation) in planned
+            due = BeginNow(command.step, command.of_key, command.generation) in planned
         case Send():
             # Something else may have to be decided first; a sending that settles can go on beside.
             settles = bool(state.actions[command.key].open) and DecideNow() in planned
@@ -183,7 +183,7 @@ def _accounted(node: Node) -> None:
     state = node.state
     for key, landings in node.world.landings.items():
         action = state.actions[key]
-        undo = state.undo[action.step]
+        undo = state.undo_of(action)
         held = [action] if undo is None else [action, undo]
         if any(a.case is not None or a.state == "accepted" or a.answered_for for a in held):
             continue
@@ -192,7 +192,9 @@ def _accounted(node: Node) -> None:
                 raise LawBroken("3", f"{key} has landed unseen\n  " + "\n  ".join(node.way()))
             continue
         kept = state.steps[action.step].undo == "nothing" or (
-            state.outcome == "completed" and state.forward[action.step] is action
+            state.outcome == "completed"
+            and state.forward[action.step] is action
+            and not action.late
         )
         if not kept and not all(one.taken_back for one in landings):
             raise LawBroken("3", f"{key} stands, and nobody knows\n  " + "\n  ".join(node.way()))
@@ -205,7 +207,7 @@ def _every_way_ends(
     good = [
         key
         for key, node in seen.items()
-        if node.state.phase == "ended" or (node.state.open_cases and not node.budget.verdict)
+        if node.state.rests or (node.state.open_cases and not node.budget.verdict)
     ]
     reached = set(good)
     while good:

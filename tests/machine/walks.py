@@ -29,6 +29,14 @@ TROUBLES = {
     "a lost answer, a refusal": QUIET._replace(unknown=1, refused=1),
     "a lost answer": QUIET._replace(unknown=1),
     "a lost answer, a crash, a cancel": QUIET._replace(unknown=1, crash=1, cancel=1),
+    "a straggler, a person": QUIET._replace(unknown=2, straggler=1, verdict=1),
+    "a straggler, a cancel": QUIET._replace(unknown=2, straggler=1, cancel=1),
+    "a straggler, a probe that cannot say, a cancel": QUIET._replace(
+        unknown=1, straggler=1, unsure=2, cancel=1
+    ),
+    "a straggler, a probe that cannot say, a person": QUIET._replace(
+        unknown=1, straggler=1, unsure=2, verdict=1
+    ),
     "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
 }
 ONE_STEP = (
@@ -56,9 +64,20 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
                 yield words, line(words), trouble, False
         for trouble in ("a person twice", "many not sent, a slow owner"):
             yield f"{provider}, deadline", line(provider, deadline=3.0), trouble, False
+        yield from _stragglers(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
+
+
+def _stragglers(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """What lands after it was settled as absent, or undone while unknown."""
+    for special in ("late", "late blind", "late reads", "late irreversible", "late forgetful"):
+        words = f"{provider} {special}"
+        for trouble in (one for one in TROUBLES if one.startswith("a straggler")):
+            yield words, line(words), trouble, False
+    words = f"{provider} late"
+    yield f"{words} > {words}", line(words, words), "a straggler, a cancel", False
 
 
 def _in_threads(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:

@@ -10,24 +10,13 @@ from math import inf
 from typing import assert_never
 
 from saga.definition.spec import ContractSpec, SagaSpec
+from saga.machine.action_events import Absent, Probed, Refused, Renewed, Sending, Unknown
 from saga.machine.commands import Rejected
 from saga.machine.decide import Decision
-from saga.machine.events import (
-    Absent,
-    CaseClosed,
-    CaseOpened,
-    Ended,
-    Event,
-    Probed,
-    Refused,
-    Renewed,
-    Sending,
-    Unknown,
-    WindingDown,
-)
+from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, WindingDown
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, Todo
 from saga.machine.state import FORWARD, Action, RunState
-from saga.machine.ways import absence_bound, contract_of, look_bound
+from saga.machine.ways import absence_bound, contract_of, look_bound, under_way_until
 
 __all__ = ["name_of", "planned", "situation", "told"]
 
@@ -41,8 +30,9 @@ def name_of(spec: SagaSpec, action: Action) -> str:
 
 def situation(spec: SagaSpec, state: RunState, now: float) -> str:
     """Where a run stands, in words."""
-    columns = zip(state.forward, state.undo, strict=True)
-    actions = [action for pair in columns for action in pair if action is not None]
+    shown = [a for a in state.actions.values() if not a.superseded or a.late or a.watch]
+    forward = [action for action in shown if action.direction == FORWARD]
+    actions = [one for of in forward for one in (of, *(a for a in shown if a.of_key == of.key))]
     words = [f"{name_of(spec, one)} {_action(spec, state, one, now)}" for one in actions]
     return "; ".join([_run(state), *words])
 
@@ -75,6 +65,11 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
         words.append("next sending later")
     if action.state in ("unknown", "absent") and _key_too_old(action, contract, now):
         words.append("key too old")
+    words += ["landed late"] * action.late
+    if action.watch is not None:
+        due = action.ends_watch(now) and now >= action.probe_due
+        words.append("last reading due" if due else "watched")
+        words += [f"{action.unseen} last readings without an end"] * bool(action.unseen)
     if action.wish is not None:
         words.append(f"a person wants: {action.wish}")
     if action.others:
@@ -109,8 +104,11 @@ def _asked(action: Action, contract: ContractSpec, now: float) -> list[str]:
     words = []
     if contract.probe:
         left = contract.retry.attempts - action.probes
+        words += ["next probe later"] * (action.probe_due > now and action.case is None)
         asked = f"asked, {action.last_answer}".replace("_", " ") if action.asked else "not asked"
         words.append(f"{asked}, {left} answers left" if action.probes else asked)
+        if now < under_way_until(action, contract) and not action.running:
+            words.append("the provider may be at it")
         bound = absence_bound(action, contract.provider)
         if bound is None or bound == inf:
             words.append("absence cannot count")
@@ -136,7 +134,7 @@ def _todo(spec: SagaSpec, state: RunState, todo: Todo) -> str:
     match todo:
         case BeginNow():
             name = spec.steps[todo.step].name
-            name = name if todo.direction == FORWARD else f"undo of {name}"
+            name = name if todo.of_key is None else f"undo of {name}"
             return f"begin {name}" + (f"~{todo.generation}" if todo.generation > 1 else "")
         case SendNow():
             return f"send {name_of(spec, state.actions[todo.key])}"

@@ -35,11 +35,15 @@ class Landing:
 
 @dataclass(frozen=True, slots=True, order=True)
 class UnderWay:
-    """A request that has left and will land by `latest`. `unbound`: nobody could cut it off."""
+    """A request that has left and will land by `latest`.
+
+    `unbound`: nobody could cut it off. `late`: it may break the promise of `in_flight`.
+    """
 
     key: str
     latest: float
     unbound: bool = False
+    late: bool = False
 
 
 @dataclass(slots=True)
@@ -51,6 +55,7 @@ class World:
     refused: set[str] = field(default_factory=set)  # keys that are refused for good
     silent: set[tuple[str, int]] = field(default_factory=set)  # carried out, and no answer comes
     threads: set[tuple[str, int]] = field(default_factory=set)  # calls that nobody can cut off
+    late: set[str] = field(default_factory=set)  # keys that landed by a broken promise
 
     def copy(self) -> World:
         return World(
@@ -62,6 +67,7 @@ class World:
             set(self.refused),
             set(self.silent),
             set(self.threads),
+            set(self.late),
         )
 
     def remembers(self, action: Action, contract: ContractSpec, now: float) -> Landing | None:
@@ -70,7 +76,15 @@ class World:
         ones = self.landings.get(action.key)
         return ones[0] if life is not None and ones and now - ones[-1].at < life else None
 
-    def land(self, state: RunState, action: Action, contract: ContractSpec, now: float) -> str:
+    def land(
+        self,
+        state: RunState,
+        action: Action,
+        contract: ContractSpec,
+        now: float,
+        *,
+        late: bool = False,
+    ) -> str:
         """A request arrives and is carried out; the receipt that it gives."""
         known = self.remembers(action, contract, now)
         if known is not None:
@@ -79,19 +93,26 @@ class World:
         if before:
             raise LawBroken("2", f"{action.key} has landed twice")
         for other in state.actions.values():
-            twin = (other.step, other.direction) == (action.step, action.direction)
-            if twin and other.key != action.key and self.landings.get(other.key):
+            twin = (other.step, other.of_key) == (action.step, action.of_key)
+            unsafe = twin and not late and other.key not in self.late
+            if unsafe and other.key != action.key and self.landings.get(other.key):
                 raise LawBroken("2", f"{other.key} and {action.key} have both landed")
-        if action.direction == FORWARD and self._was_undone(state, action):
+        if action.direction == FORWARD and not late and self._was_undone(state, action):
             raise LawBroken("9", f"{action.key} has landed after its undo")
         before.append(Landing(f"{action.key}=", now))
+        if late:
+            self.late.add(action.key)
         if action.of_key is not None:
+            ones = self.landings.get(action.of_key, [])
+            kept = not late and not any(state.actions[k].of_key == action.of_key for k in self.late)
+            if kept and ones and all(one.taken_back for one in ones):
+                raise LawBroken("2", f"{action.of_key} is taken back twice")
             self.take_back(action.of_key)
         return before[-1].receipt
 
     def _was_undone(self, state: RunState, action: Action) -> bool:
-        undo = state.undo[action.step]
-        return undo is not None and undo.of_key == action.key and undo.key in self.landings
+        undo = state.undo_of(action)
+        return undo is not None and undo.key in self.landings
 
     def take_back(self, key: str) -> None:
         """What has landed under `key` is reversed: by its undo, or by a person's hands."""

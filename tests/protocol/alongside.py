@@ -30,7 +30,7 @@ from saga.machine.commands import (
 )
 from saga.machine.decide import transition
 from saga.machine.plan import AskNow, BeginNow, DecideNow, SendNow, Todo, plan
-from saga.machine.state import FORWARD, UNDO, RunState, new_state
+from saga.machine.state import RunState, new_state
 from tests.protocol.agreement import differences, key_in, name_of, receipt_of
 from tests.protocol.machine import Machine
 from tests.protocol.moves import Move, Record
@@ -157,11 +157,10 @@ class Alongside:
 
     def _record(self, pair: _Pair, todo: Todo) -> Record:
         match todo:
-            case BeginNow(step=step, direction=direction, generation=generation):
-                if direction == FORWARD:
+            case BeginNow(step=step, of_key=of_key, generation=generation):
+                if of_key is None:
                     return Record("intend", Key(step + 1, generation))
-                of = pair.run.forward[step]
-                assert of is not None
+                of = pair.run.actions[of_key]
                 return Record("intend", Key(step + 1, of.generation, generation))
             case SendNow(key=name):
                 return Record("send", key_in(pair.run, name))
@@ -204,9 +203,11 @@ class Alongside:
         """A dead end is a case in the same record; in the model it is a move of its own."""
         w = World(self.model, after.state)
         for key, action in list(w.actions.items()):
-            if action.case or w.superseded(key):
+            if action.case:
                 continue
-            for move in self.model.ways(w, 0, key, action):
+            ways = () if w.superseded(key) else self.model.ways(w, 0, key, action)
+            watching = self.model.watching(w, key, action) if action.watched else ()
+            for move in (*ways, *watching):
                 opens = move.record is not None and move.record.command == "wake"
                 if opens and after.run.actions[name_of(after.run, key)].case is not None:
                     move.change(w)
@@ -235,7 +236,7 @@ class Alongside:
             at=at,
             fence=1,
             step=key.step - 1,
-            direction=UNDO if key.undo else FORWARD,
+            of_key=name_of(pair.run, key.forward) if key.undo else None,
             generation=key.lives,
             target="-",
             digest=_DIGEST,

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from tests.protocol.machine import Machine
 from tests.protocol.moves import Move
 from tests.protocol.names import Key
-from tests.protocol.part_two import PartTwo
 from tests.protocol.states import Action, Call, CaseKind, Look, Process, Result
 from tests.protocol.world import World
 
@@ -251,8 +250,8 @@ class StaleVerdictCounts(Machine):
         return True
 
 
-class WatchEndsAtOnce(PartTwo):
-    """Part 2: the watch for stragglers is over before it has begun."""
+class WatchEndsAtOnce(Machine):
+    """The watch for stragglers is over before it has begun."""
 
     def watch_is_over(self, action: Action) -> bool:
         return True

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from tests.protocol.machine import Machine
 from tests.protocol.names import Key
-from tests.protocol.part_two import PartTwo
 from tests.protocol.setting import Budget, Setting
 from tests.protocol.trial import Trial
 
@@ -26,7 +24,6 @@ class _Row(NamedTuple):
     whole: Budget
     small: Budget
     changes: Mapping[str, Any] = {}
-    machine: type[Machine] = Machine
 
 
 _KINDS = {
@@ -133,7 +130,7 @@ _WHERE_KEYS_ARE_HONOURED: tuple[_Row, ...] = (
     ),
 )
 
-# What lands late is seen by the watch of part 2; a probe may be of little help.
+# What lands late is seen by the watch; a probe may be of little help.
 _FINDS = {"probe": "finds only"}
 _WHERE_IT_CAN_BE_ASKED: tuple[_Row, ...] = (
     _Row(
@@ -161,33 +158,29 @@ _WHERE_IT_CAN_BE_ASKED: tuple[_Row, ...] = (
         {"visible_really": 2},
     ),
     _Row(
-        "part 2, a request stalls, a person decides",
+        "a request stalls, a person decides",
         Budget(stalled=1, slow=1, lost=2, verdict=1),
         Budget(stalled=1, lost=1),
-        machine=PartTwo,
     ),
     _Row(
-        "part 2, a request stalls, the owner is slow",
+        "a request stalls, the owner is slow",
         Budget(stalled=1, slow=3, lost=1),
         Budget(stalled=1, slow=1),
-        machine=PartTwo,
     ),
     _Row(
-        "part 2, a sender sleeps two ticks past send_by, a person decides",
+        "a sender sleeps two ticks past send_by, a person decides",
         Budget(pause=1, lost=1, verdict=1),
         Budget(pause=1),
         {"sleeps": 2},
-        PartTwo,
     ),
     _Row(
-        "part 2, a process dies, somebody stops the run",
+        "a process dies, somebody stops the run",
         Budget(crash=1, lost=1, stop=1),
         Budget(crash=1),
-        machine=PartTwo,
     ),
 )
 
-# A person waits for `late_until`, so part 1 is as good as part 2.
+# Nothing watches, but a person waits for `late_until`.
 _WHERE_IT_CANNOT_BE_ASKED: tuple[_Row, ...] = (
     _Row(
         "a request stalls, a person decides",
@@ -228,7 +221,6 @@ def _trials(*, small: bool) -> Iterator[Trial]:
             yield Trial(
                 name=f"{kind}: {row.name}",
                 setting=replace(provider, budget=budget, **row.changes),
-                machine=row.machine,
             )
 
 

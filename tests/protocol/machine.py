@@ -19,7 +19,7 @@ __all__ = ["Machine"]
 
 
 class Machine(Results):
-    """The whole protocol of part 1."""
+    """The whole protocol."""
 
     def plan(self, w: World, p: int) -> Iterator[Move]:
         """All that is due for the owner `p`."""
@@ -41,7 +41,9 @@ class Machine(Results):
                 yield self._begins(p, undo, w.actions[key].receipt)
 
     def undos_due(self, w: World) -> list[Key]:
-        return self.unwinding(w)[0] if w.run.phase == "compensating" else []
+        """ "The undo of a superseded generation waits for nobody"; nor does one after the end."""
+        ready = self.unwinding(w)[0] if w.run.phase == "compensating" else []
+        return ready + [key for key in self.landed_late(w) if w.undo_of(key) is None]
 
     def _is_ready(self, w: World, step: int) -> bool:
         if Key(step) in w.actions:
@@ -188,11 +190,12 @@ class Machine(Results):
             f"{reading.label}, since a person asked", learn, urgent=True, record=reading.record
         )
 
-    # Part 2
-
     def watching(self, w: World, key: Key, action: Action) -> Iterator[Move]:
         """ "An action settled as absent, or undone while unknown, is watched." """
         if (seen := w.shown(key)) is not None and not self.is_known(action, seen):
             yield self._finds(key, seen, "watches and finds late")
+        elif self.watch_is_over(action) and not self.setting.absence_counts:
+            if not action.case:
+                yield self._opens_case(key, "late")
         elif self.watch_is_over(action):
             yield Move(f"ends the watch of {key}", lambda w: w.set_action(key, watched=False))

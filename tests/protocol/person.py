@@ -109,7 +109,7 @@ def _decide(w: World, look: Look, verdict: str) -> None:
     if action.case == "late":
         extra = tuple(index for index in seen if not _counts_on(w, look, index))
         w.mark(key, "undone" if verdict == "undone" else "accepted", extra)
-        w.set_action(key, answered_for=True)
+        w.set_action(key, answered_for=True, watched=False)
         w.set_run(accepted=w.run.accepted or verdict == "accept")
     else:
         w.set_action(key, again="")

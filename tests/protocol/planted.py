@@ -10,7 +10,6 @@ from dataclasses import replace
 from tests.protocol import bugs
 from tests.protocol.machine import Machine
 from tests.protocol.names import Key
-from tests.protocol.part_two import PartTwo
 from tests.protocol.setting import Budget, Setting
 from tests.protocol.trial import Trial
 
@@ -31,7 +30,6 @@ def _seeded(machine: type[Machine], law: str, setting: Setting, **budget: int) -
         setting=replace(setting, budget=Budget(**budget)),
         machine=machine,
         breaks=(law,),
-        sound=PartTwo if issubclass(machine, PartTwo) else Machine,
     )
 
 
@@ -42,7 +40,7 @@ BUGS = (
     _seeded(bugs.AbsenceBelievedAtOnce, "law 2", _NO_KEYS, lost=1, verdict=1),
     _seeded(
         bugs.OneReadingIsEnough,
-        "law 3",
+        "law 2",
         replace(_ONE_STEP, keys=False, visible_really=2),
         lost=2,
         slow=1,
@@ -51,7 +49,7 @@ BUGS = (
     _seeded(
         bugs.OldReadingCounts,
         "law 3",
-        replace(_ONE_STEP, visible_really=2, key_life=12),
+        replace(_ONE_STEP, visible_really=2, key_life=12, late_declared=False),
         lost=2,
         slow=3,
     ),

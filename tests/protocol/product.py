@@ -54,7 +54,7 @@ def _contract(setting: Setting, name: str, *, needs_receipt: bool) -> ContractSp
             key_life=setting.key_life * TICK if setting.keys else None,
             in_flight=setting.in_flight * TICK if declared else None,
             visible_after=setting.visible_after * TICK if declared else None,
-            late_until=setting.late_until * TICK if declared else None,
+            late_until=setting.late_until * TICK if declared and setting.late_declared else None,
             replays_refusals=setting.replays_refusals,
         ),
         retry=RetrySpec(attempts=setting.attempts, first=0.0, factor=1.0, longest=0.0, jitter=0.0),
@@ -69,9 +69,9 @@ def twin_of(run: RunState) -> RunState:
     for action in twin.actions.values():
         action.open = {number: copy.copy(one) for number, one in action.open.items()}
         action.others = list(action.others)
-    for column in ("forward", "undo"):
-        actions = [None if one is None else twin.actions[one.key] for one in getattr(run, column)]
-        setattr(twin, column, actions)
+    twin.forward = [None if one is None else twin.actions[one.key] for one in run.forward]
+    twin.watched = {key: twin.actions[key] for key in run.watched}
+    twin.strays = {key: twin.actions[key] for key in run.strays}
     twin.active = {key: twin.actions[key] for key in run.active}
     twin.cases = {name: copy.copy(case) for name, case in run.cases.items()}
     twin.ready = list(run.ready)

@@ -1,8 +1,7 @@
 """The rules of the protocol, one method each, with the sentence of the design that it stands for.
 
 Whatever the machine and the processes do in this model, they ask here whether they may. A seeded
-bug (`bugs`) and a rule taken out (`taken_out`) are a subclass that answers one question wrongly;
-`part_two` is a subclass that answers some of them differently on purpose.
+bug (`bugs`) and a rule taken out (`taken_out`) are a subclass that answers one question wrongly.
 """
 
 from __future__ import annotations
@@ -106,16 +105,17 @@ class Rules:
     def counts(self, w: World, key: Key) -> bool:
         """The run can still take this effect into its course: it goes on from it, or undoes it.
 
-        Else it is a case: "the outcome of the run does not change"; "a forward effect found after
-        its undo is a case". Part 2 undoes it where it can.
+        Else it is undone by itself, or a case: "the outcome of the run does not change"; "a forward
+        effect found after its undo is a case".
         """
         if w.actions[key].status in ("landed", "accepted"):
             return False
         return not self.is_over_for(w, key) and not self.is_taken_back(w, key)
 
     def is_over_for(self, w: World, key: Key) -> bool:
-        """The run has ended, or the action has a newer generation."""
-        return w.run.phase == "ended" or w.superseded(key)
+        """The run has ended, or the action has a newer generation. Undos go on after the end, for
+        what has landed late."""
+        return w.superseded(key) or (not key.undo and w.run.phase == "ended")
 
     def is_taken_back(self, w: World, key: Key) -> bool:
         """It was undone while nobody knew that it had landed."""
@@ -132,7 +132,7 @@ class Rules:
         `key_life` (neither declared: half of `key_life`). Earliest possible landing = the first
         `sending`, or, after a counted absence, the start of its last read - `visible_after`." """
         s = self.setting
-        under_way = s.late_until if s.declared else s.key_life // 2
+        under_way = s.longest_under_way if s.declared else s.key_life // 2
         return action.since_earliest + s.timeout + under_way < s.key_life
 
     def may_resend(self, w: World, key: Key, action: Action) -> bool:
@@ -160,10 +160,11 @@ class Rules:
         """The key to send under after proven absence; `None`: a person must ask for a new one.
 
         "Where keys are honoured, an action is always sent again under the same key. Where they are
-        not, sending again after proven absence or a person's `retry` makes a new generation." The
-        first by itself only in part 2.
+        not, sending again after proven absence or a person's `retry` makes a new generation."
         """
-        return key if self.setting.keys else None
+        if self.setting.keys:
+            return key
+        return key.renewed if key.lives < self.setting.generations else None
 
     def is_recent_absence(self, action: Action) -> bool:
         """Inside key life again, counted from the reading: what lands after it by a broken promise
@@ -202,7 +203,7 @@ class Rules:
         s = self.setting
         if not s.declared:
             return action.since_send_by >= 0
-        under_way = s.in_flight if s.asks else s.late_until
+        under_way = s.in_flight if s.asks else s.longest_under_way
         return action.since_send_by >= under_way + s.visible_after
 
     def has_looked(self, look: Look, action: Action) -> bool:
@@ -240,16 +241,20 @@ class Rules:
             return True
         return self.is_in_life(action)
 
-    # Part 2
+    # What lands late
 
     def watches(self) -> bool:
         """ "An action settled as absent, or undone while unknown, is watched." """
-        return False
+        return self.setting.asks and self.setting.declared and self.setting.late_declared
 
     def watch_is_over(self, action: Action) -> bool:
         """ "The last read starts at or after last `send_by` + `late_until` + `visible_after`." """
         return action.since_send_by >= self.setting.late_until + self.setting.visible_after
 
     def undoes_what_lands_late(self, w: World, key: Key) -> bool:
-        """ "What lands late gets an undo action, or a case." """
-        return False
+        """ "What lands late gets an undo action, or a case." Unless it has been taken back already,
+        or cannot be."""
+        if key.undo or self.is_irreversible(key) or self.is_taken_back(w, key):
+            return False
+        settled = w.actions[key].status in ("landed", "accepted")
+        return self.is_over_for(w, key) and not settled

@@ -57,6 +57,7 @@ class Setting:
     visible_after: int = 1
     late_until: int = 4
     key_life: int = 8
+    late_declared: bool = True  # else nobody watches, and `in_flight` stands in for `late_until`
 
     # How the world is, where it can differ from what is promised.
     visible_really: int | None = None  # a provider that shows its effects later than it says
@@ -83,6 +84,11 @@ class Setting:
     def asks(self) -> bool:
         """The provider can be asked by key."""
         return self.probe != "none"
+
+    @property
+    def longest_under_way(self) -> int:
+        """The longest time that a request can be under way, as far as it is declared."""
+        return self.late_until if self.late_declared else self.in_flight
 
     @property
     def absence_counts(self) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from tests.protocol.machine import Machine
 from tests.protocol.names import Key
-from tests.protocol.part_two import PartTwo
 from tests.protocol.setting import Budget, Setting
 from tests.protocol.states import Action, Look, Status
 from tests.protocol.trial import Trial
@@ -136,14 +135,14 @@ class WithoutComparingOwner(Machine):
     compares_owner_after_doubt = False
 
 
-class WithoutVisibleAfterInWatch(PartTwo):
+class WithoutVisibleAfterInWatch(Machine):
     """The watch ends when the last straggler can have landed, not when it can be seen."""
 
     def watch_is_over(self, action: Action) -> bool:
         return action.since_send_by >= self.setting.late_until
 
 
-class WithoutWatch(PartTwo):
+class WithoutWatch(Machine):
     """Proven absence is the end of it."""
 
     def watches(self) -> bool:
@@ -168,7 +167,6 @@ def _without(
         machine=machine,
         breaks=(law,),
         named=(named,) if named else (),
-        sound=PartTwo if issubclass(machine, PartTwo) else Machine,
     )
 
 
@@ -221,7 +219,7 @@ TAKEN_OUT = (
     _without(
         WithoutCaseAfterEnd,
         "law 3",
-        replace(_ONE_STEP, keys=False, every_effect_is_reported=True),
+        replace(_ONE_STEP, keys=False, irreversible=(1,), every_effect_is_reported=True),
         stalled=1,
         lost=1,
         stop=1,

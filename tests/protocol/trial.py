@@ -16,20 +16,19 @@ class Trial:
     """`breaks`: laws of which each must be found broken; without any, all laws must hold.
 
     `named`: laws that the design says nobody can keep in this setting; they may be broken. A law is
-    named by the start of its text. `sound`: the protocol without the mistake that `machine` makes.
+    named by the start of its text.
     """
 
     name: str
     setting: Setting
     machine: type[Machine] = Machine
-    sound: type[Machine] = Machine
     breaks: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     why: str = ""
 
     def without_mistake(self) -> Trial:
-        """The same setting, in which all laws must hold but for the mistake."""
-        return replace(self, machine=self.sound, breaks=())
+        """The same setting, in which all laws must hold but for the mistake of `machine`."""
+        return replace(self, machine=Machine, breaks=())
 
 
 def run_trial(trial: Trial) -> Search:

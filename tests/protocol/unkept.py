@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.protocol.machine import Machine
-from tests.protocol.part_two import PartTwo
 from tests.protocol.setting import Budget, Setting
 from tests.protocol.trial import Trial
 
@@ -25,13 +23,11 @@ def _unkept(
     why: str,
     breaks: tuple[str, ...],
     setting: Setting,
-    machine: type[Machine] = Machine,
     **budget: int,
 ) -> Trial:
     return Trial(
         name=name,
         setting=replace(setting, budget=Budget(**budget)),
-        machine=machine,
         breaks=breaks,
         why=why,
     )
@@ -44,7 +40,6 @@ UNKEPT = (
         "is not seen.",
         ("law 3",),
         replace(_ONE_STEP, keys=False, sleeps=None),
-        PartTwo,
         pause=1,
         crash=1,
     ),
@@ -84,30 +79,11 @@ UNKEPT = (
         verdict=1,
     ),
     _unkept(
-        "part 1: a straggler lands after proven absence, and nobody reports it",
-        "An action settled as absent, or undone while unknown, is watched (part 2).",
-        ("law 3",),
-        replace(_ONE_STEP, keys=False),
-        stalled=1,
-        lost=1,
-        verdict=1,
-    ),
-    _unkept(
-        "part 1: ... also where keys are honoured, once the attempts are used up",
-        "An action settled as absent, or undone while unknown, is watched (part 2).",
-        ("law 3",),
-        _ONE_STEP,
-        stalled=1,
-        lost=2,
-        slow=3,
-    ),
-    _unkept(
         "the law says less: two generations landed, one of them late",
         "At most one landed generation per action, except one that landed after it was proven "
         "absent: that one has an undo under its own key, or a case.",
         ("law 2: two generations of one action landed",),
         replace(_ONE_STEP, keys=False, stricter=True),
-        PartTwo,
         stalled=1,
         lost=1,
     ),
@@ -117,7 +93,6 @@ UNKEPT = (
         "is law 3's.",
         ("stricter than law 8",),
         replace(_NO_KEYS, stricter=True),
-        PartTwo,
         stalled=1,
         lost=1,
         stop=1,

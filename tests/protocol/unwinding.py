@@ -34,9 +34,10 @@ class Unwinding(Rules):
         """Nothing is under way, and the machine may not try again by itself."""
         if action.status == "not_sent":
             return action.not_sent >= self.setting.attempts
-        return action.status == "absent" and (
-            self.after_absence(key) == key and action.resends >= self.setting.attempts - 1
-        )
+        if action.status != "absent":
+            return False
+        again = self.after_absence(key)
+        return again is None or (again == key and action.resends >= self.setting.attempts - 1)
 
     def _turn(self, w: World) -> None:
         """ "A run whose last step then lands is completed, however late." "Pivot: the step from
@@ -110,7 +111,17 @@ class Unwinding(Rules):
                 ready.append(key)
             settled = settled and own
             clear[step] = behind and (own or passable)
-        return ready, settled
+        return ready, settled and all(w.taken_back(key) for key in self.landed_late(w))
+
+    def landed_late(self, w: World) -> list[Key]:
+        """What the run has gone on without, and an undo of its own takes back."""
+        ended = w.run.phase == "ended" and w.run.outcome != "completed"
+        return [
+            key
+            for key, action in w.actions.items()
+            if not key.undo and action.status == "landed" and (ended or w.superseded(key))
+            if not self.is_irreversible(key)
+        ]
 
     def is_clear(self, w: World, step: int) -> tuple[bool, bool]:
         """Whether a step itself needs nothing more, and whether those before it may pass it."""

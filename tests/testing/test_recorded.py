@@ -7,20 +7,8 @@ from typing import Any
 import pytest
 
 from saga.journal.records import Record
-from saga.machine.events import (
-    Absent,
-    CaseClosed,
-    CaseOpened,
-    Ended,
-    Event,
-    Intended,
-    Landed,
-    Refused,
-    Sending,
-    Started,
-    Unknown,
-    WindingDown,
-)
+from saga.machine.action_events import Absent, Intended, Landed, Refused, Sending, Unknown
+from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, Started, WindingDown
 from saga.testing import World
 from saga.testing.recorded import recorded_laws
 from tests.testing.trips import trips
@@ -71,6 +59,7 @@ def intended(step: str, **other: Any) -> Intended:
         "digest": "d",
         "args": {},
         "of_key": None,
+        "replaces": None,
         "undo": "u@1",
         "undo_key": f"{step}/undo@1",
         "deadline_at": None,
@@ -92,7 +81,14 @@ def landed(key: str, receipt: object = "r") -> Landed:
 
 def unknown(key: str) -> Unknown:
     return Unknown(
-        key=key, attempt=1, error=ERROR, running=False, until=NOW + 30, conflict=False, due=NOW
+        key=key,
+        attempt=1,
+        error=ERROR,
+        running=False,
+        until=NOW + 30,
+        conflict=False,
+        repeats=False,
+        due=NOW,
     )
 
 
@@ -139,7 +135,7 @@ BROKEN: dict[str, tuple[int, list[list[Event]]]] = {
         [
             HOTEL,
             [
-                Refused(key="hotel", attempt=1, error=ERROR, settles=True),
+                Refused(key="hotel", attempt=1, error=ERROR, settles=True, due=NOW),
                 turn("refused", "hotel"),
                 undo("hotel"),
             ],
@@ -176,19 +172,33 @@ BROKEN: dict[str, tuple[int, list[list[Event]]]] = {
     "landed without a receipt": (12, [HOTEL, [landed("hotel", None)]]),
     "absent without a reading": (
         12,
-        [HOTEL, [unknown("hotel"), Absent(key="hotel", source="probe", read_at=NOW, again="same")]],
+        [
+            HOTEL,
+            [
+                unknown("hotel"),
+                Absent(key="hotel", source="probe", read_at=NOW, again="same", watch=None),
+            ],
+        ],
     ),
     "unknown taken for failed": (12, [HOTEL, [unknown("hotel"), turn("attempts", "hotel")]]),
     "completed without landing": (12, [HOTEL, [Ended(outcome="completed")]]),
     "what follows is left out": (
         13,
-        [HOTEL, [Refused(key="hotel", attempt=1, error=ERROR, settles=True)]],
+        [HOTEL, [Refused(key="hotel", attempt=1, error=ERROR, settles=True, due=NOW)]],
     ),
     "an endless error": (
         15,
         [
             HOTEL,
-            [Refused(key="hotel", attempt=1, error={**ERROR, "text": "x" * 3000}, settles=True)],
+            [
+                Refused(
+                    key="hotel",
+                    attempt=1,
+                    error={**ERROR, "text": "x" * 3000},
+                    settles=True,
+                    due=NOW,
+                )
+            ],
         ],
     ),
 }

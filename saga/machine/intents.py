@@ -1,0 +1,105 @@
+"""The intent of an action: what is frozen before anything leaves, under which key."""
+
+from __future__ import annotations
+
+from saga.definition.keys import forward_key, undo_key
+from saga.definition.spec import SagaSpec
+from saga.machine.action_events import Intended
+from saga.machine.commands import Intend, Rejected, Rejection, Unfreezable
+from saga.machine.plan import begins
+from saga.machine.state import FORWARD, UNDO, Action, RunState
+
+__all__ = ["frozen_intent"]
+
+
+def frozen_intent(
+    spec: SagaSpec,
+    state: RunState,
+    command: Intend | Unfreezable,
+    target: str,
+    digest: str,
+    args: object,
+) -> Intended | Rejected:
+    """The intent of an action that is due; a rejection if it is not."""
+    if not begins(spec, state, command):
+        what = "an action" if command.of_key is None else f"an undo of {command.of_key}"
+        text = f"{what}, generation {command.generation} of step {command.step}, is not due"
+        return Rejected(Rejection.NOT_DUE, text)
+    if command.of_key is None:
+        return _forward(spec, state, command, target, digest, args)
+    return _undo(spec, state, state.actions[command.of_key], command, target, digest, args)
+
+
+def _forward(
+    spec: SagaSpec,
+    state: RunState,
+    command: Intend | Unfreezable,
+    target: str,
+    digest: str,
+    args: object,
+) -> Intended:
+    step, generation = spec.steps[command.step], command.generation
+    before = state.forward[step.index]
+    effect, undo = step.effect, step.compensation
+    key = forward_key(
+        state.instance,
+        state.run_id,
+        step.name,
+        None,
+        target,
+        effect.version,
+        generation,
+        effect.provider.key_max,
+    )
+    return Intended(
+        key=key,
+        step=step.name,
+        item=None,
+        direction=FORWARD,
+        generation=generation,
+        effect=effect.name,
+        effect_version=effect.version,
+        target=target,
+        digest=digest,
+        args=args,
+        of_key=None,
+        replaces=None if before is None else before.key,
+        deadline_at=None,
+        undo=undo.label if undo else None,
+        undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
+    )
+
+
+def _undo(
+    spec: SagaSpec,
+    state: RunState,
+    of: Action,
+    command: Intend | Unfreezable,
+    target: str,
+    digest: str,
+    args: object,
+) -> Intended:
+    step, generation = spec.steps[command.step], command.generation
+    contract = step.compensation
+    assert contract is not None, step.name
+    assert of.undo_key is not None, step.name
+    key, before = of.undo_key, state.undo_of(of)  # written ahead
+    if generation > 1:
+        key = undo_key(of.key, contract.version, generation, contract.provider.key_max)
+    return Intended(
+        key=key,
+        step=step.name,
+        item=None,
+        direction=UNDO,
+        generation=generation,
+        effect=contract.name,
+        effect_version=contract.version,
+        target=target,
+        digest=digest,
+        args=args,
+        of_key=of.key,
+        replaces=None if before is None else before.key,
+        undo=None,
+        undo_key=None,
+        deadline_at=None if contract.deadline is None else command.at + contract.deadline,
+    )
