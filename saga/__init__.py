@@ -47,13 +47,14 @@ if TYPE_CHECKING:
     from saga.client import Client
     from saga.orchestrator.orchestrator import Orchestrator
     from saga.reconciliation.cases import Case
-    from saga.views import ActionView, Run, StepView
+    from saga.views import ActionView, Failure, Run, StepView
 
 # Imported when first used: a definition, or `saga --help`, needs no database library.
 _LATER = {
     "ActionView": "saga.views",
     "Case": "saga.reconciliation.cases",
     "Client": "saga.client",
+    "Failure": "saga.views",
     "Orchestrator": "saga.orchestrator.orchestrator",
     "Run": "saga.views",
     "StepView": "saga.views",
@@ -96,6 +97,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "ActionView",
     "Case",
     "Client",
+    "Failure",
     "Orchestrator",
     "Run",
     "StepView",

@@ -150,7 +150,7 @@ class Client:
         """Have a run undone. Recorded when this returns; calls in flight are settled first.
 
         A run that is winding down is returned unchanged. Raises `NotAllowed` once it has ended, or
-        once a step has happened that cannot be taken back.
+        once a pivot has happened.
         """
         checked_text("reason", reason)
         by = who(actor)

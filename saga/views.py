@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from saga.journal.history import History
 from saga.machine.facts import Error, Json
-from saga.machine.state import Action
+from saga.machine.state import Action, RunState
 
-__all__ = ["ActionView", "Run", "StepView", "damaged_view", "moment", "run_view", "since"]
+__all__ = [
+    "ActionView",
+    "Failure",
+    "Run",
+    "StepView",
+    "damaged_view",
+    "moment",
+    "run_view",
+    "since",
+]
 
 _NEVER = datetime.fromtimestamp(0, UTC)
 
@@ -40,12 +50,22 @@ class StepView:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A step that failed for good: what is recorded of it last."""
+
+    step: str
+    state: str
+    error: Error | None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run. `steps` in the order of the definition, `cases` the ids of the open ones, times UTC.
 
     `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
     refused, attempts, cancelled, deadline, person; `cause_step` and `cause_error` tell the first
-    one. `damaged`: what is stored does not verify; then only what the head says is shown.
+    one, `failures` every step that failed for good, the optional ones included.
+    `damaged`: what is stored does not verify; then only what the head says is shown.
     `notice` says what its caller should know and is no part of it: that it was started before, or
     that no live orchestrator runs its saga, with the command to start one.
     """
@@ -59,6 +79,7 @@ class Run:
     cause: str | None
     cause_step: str | None
     cause_error: Error | None
+    failures: tuple[Failure, ...]
     steps: tuple[StepView, ...]
     cases: tuple[str, ...]
     due_at: datetime | None
@@ -94,6 +115,7 @@ def run_view(history: History, notice: str = "") -> Run:
         cause=state.cause,
         cause_step=state.cause_step,
         cause_error=state.cause_error,
+        failures=tuple(_failures(state)),
         steps=tuple(_step(history, index) for index in range(len(state.steps))),
         cases=tuple(case.id for case in state.cases.values() if case.state == "open"),
         due_at=moment(history.due),
@@ -115,6 +137,7 @@ def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
         cause=head["cause"],
         cause_step=None,
         cause_error=None,
+        failures=(),
         steps=(),
         cases=cases,
         due_at=moment(head["due_at"]),
@@ -122,6 +145,22 @@ def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
         ended_at=moment(head["ended_at"]),
         damaged=True,
     )
+
+
+def _failures(state: RunState) -> Iterator[Failure]:
+    """The first cause first, then the others in the order of the steps."""
+    stopped = state.phase != "running"
+    failed = [
+        Failure(state.steps[action.step].name, action.state, action.error)
+        for action in state.forward
+        if action is not None
+        and action.error is not None
+        and (
+            action.state == "skipped"
+            or (stopped and action.state in ("refused", "not_sent", "absent") and not action.undone)
+        )
+    ]
+    yield from sorted(failed, key=lambda one: one.step != state.cause_step)
 
 
 def _step(history: History, index: int) -> StepView:

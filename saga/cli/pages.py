@@ -7,6 +7,7 @@ from typing import Any
 
 from saga.cli import reports
 from saga.cli.paper import Command, Paper, clock, compact
+from saga.machine.facts import Error
 from saga.reconciliation.cases import Case
 from saga.views import ActionView, Run, StepView
 
@@ -23,7 +24,7 @@ def printed(page: str, value: Any, command: Command) -> str:
 
 
 def _run(paper: Paper, run: Run, command: Command) -> None:
-    error = f" ({run.cause_error['type']}: {run.cause_error['text']})" if run.cause_error else ""
+    error = _said(run.cause_error)
     where = f" at {run.cause_step}" if run.cause_step else ""
     paper.facts(
         [
@@ -43,6 +44,10 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
         paper.table(
             ("step", "state", "tries", "undo", "tries"), [_step_row(step) for step in run.steps]
         )
+    others = [failure for failure in run.failures if failure.step != run.cause_step]
+    if others:
+        paper.blank()
+        paper.facts([("also", f"{one.step} {one.state}{_said(one.error)}") for one in others])
     for step in run.steps:
         for what, action in ((step.name, step), (f"undo of {step.name}", step.undo)):
             if action is not None and action.key is not None:
@@ -59,6 +64,10 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
         paper.command(command("verify", run.id))
     if run.notice:
         reports.notice(paper, run.notice, command)
+
+
+def _said(error: Error | None) -> str:
+    return f" ({error['type']}: {error['text']})" if error else ""
 
 
 def _step_row(step: StepView) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from saga.definition.contracts import Effect, Irreversible
+from saga.definition.contracts import Compensation, Effect, Irreversible
 from saga.definition.references import ReferenceParts
 from saga.definition.step import Step
 from saga.errors import DefinitionError
@@ -35,11 +35,12 @@ def check_steps(saga: str, input_model: type[BaseModel], steps: _Steps) -> list[
     _check_names(what, steps)
     edges = _edges(what, steps)
     earlier = _earlier(what, steps, edges)
+    _check_order(what, steps, edges)
     for index, step in enumerate(steps):
         for reference in step.args.references:
             _check_reference(step, reference, input_model, steps, earlier[index])
     _check_labels(steps)
-    _refuse_branches(steps, edges)
+    _check_pivots(steps, earlier)
     return edges
 
 
@@ -92,6 +93,18 @@ def _earlier(what: str, steps: _Steps, edges: Sequence[tuple[int, ...]]) -> list
     return [found[index] for index in range(len(steps))]
 
 
+def _check_order(what: str, steps: _Steps, edges: Sequence[tuple[int, ...]]) -> None:
+    """A saga reads from the top down; undoing goes by the list from the bottom up."""
+    for index, before in enumerate(edges):
+        if before and before[-1] > index:
+            raise DefinitionError(
+                "listed-later",
+                f"{what}: {steps[index].name!r} comes after {steps[before[-1]].name!r}, which "
+                "stands later in it",
+                remedy="List a step after those that it follows",
+            )
+
+
 def _check_reference(
     step: Step[Any, Any],
     reference: ReferenceParts,
@@ -121,6 +134,12 @@ def _check_reference(
             f"{what}, and that step need not have run by then",
             remedy="Refer only to steps that come before, in the list or by after=",
         )
+    if steps[position].optional:
+        raise DefinitionError(
+            "may-be-skipped",
+            f"{what}, and that step is optional: there may be no receipt",
+            remedy="Do without it, or let the step be required",
+        )
 
 
 def _check_labels(steps: _Steps) -> None:
@@ -140,17 +159,21 @@ def _check_labels(steps: _Steps) -> None:
             )
 
 
-def _refuse_branches(steps: _Steps, edges: Sequence[tuple[int, ...]]) -> None:
-    for index, step in enumerate(steps):
-        if edges[index] != ((index - 1,) if index else ()):
+def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
+    """What a pivot does not wait for must go forward: nothing takes it back once that landed."""
+    for index, pivot in enumerate(steps):
+        if not (pivot.pivot or isinstance(pivot.compensation, Irreversible)):
+            continue
+        for other, step in enumerate(steps):
+            if other == index or other in earlier[index]:
+                continue
+            what = "a Compensation" if isinstance(step.compensation, Compensation) else "refused="
+            if what == "refused=" and (step.optional or not step.effect.refused):
+                continue
             raise DefinitionError(
-                "not-yet",
-                f"step {step.name!r}: branches (after=) are not there yet",
-                remedy="Leave out after=: the steps follow each other",
-            )
-        if isinstance(step.compensation, Irreversible) and index != len(steps) - 1:
-            raise DefinitionError(
-                "not-yet",
-                f"step {step.name!r} is irreversible and not the last one",
-                remedy="Make it the last step: what follows it could not be taken back either",
+                "past-pivot",
+                f"step {step.name!r} has {what}, and the pivot {pivot.name!r} does not wait for "
+                "it: once that has landed there is no way back",
+                remedy=f"Let {pivot.name!r} come after it, or declare NothingToUndo or "
+                "Irreversible, without refused=",
             )

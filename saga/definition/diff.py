@@ -69,6 +69,8 @@ def _of_steps(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change
 def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     yield from _value(name, "comes after", old["after"], new["after"])
     yield from _value(name, "hold", old["hold"], new["hold"])
+    for part in ("optional", "pivot"):
+        yield from _value(name, part, old.get(part, False), new.get(part, False))
     yield from _of_binding(name, old["args"], new["args"])
     yield from _of_contract(name, "effect", old["effect"], new["effect"])
     for part in ("args", "receipt"):

@@ -44,6 +44,8 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
         shown += f"<br/>irreversible: {_label(undo['reason'])}"
     elif undo["kind"] == "nothing":
         shown += f"<br/>nothing to undo: {_label(undo['reason'])}"
+    marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
+    shown += "".join(f"<br/>{mark}" for mark in marks)
     nodes = [f'    s{index}["{shown}"]']
     if _is_undone(row):
         undone = _label(undo["name"], undo["version"], "@")

@@ -100,6 +100,8 @@ class Saga(Generic[I]):
                     "title": step.title,
                     "after": [self.steps[before].name for before in edges[index]],
                     "hold": step.hold,
+                    # What is not declared is not stored: digests stay what they were.
+                    **{part: True for part in ("optional", "pivot") if getattr(step, part)},
                     "args": step.args.binding,
                     "effect": step.effect.spec(),
                     "undo": step.compensation.spec(),

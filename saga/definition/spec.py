@@ -110,10 +110,17 @@ class StepSpec:
     after: tuple[int, ...]
     before: tuple[int, ...]
     hold: bool = True
+    optional: bool = False
+    declared_pivot: bool = False
 
     @property
     def irreversible(self) -> bool:
         return self.undo == "irreversible"
+
+    @property
+    def pivot(self) -> bool:
+        """Once it has landed the run only goes forward: declared, or irreversible."""
+        return self.declared_pivot or self.irreversible
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +163,8 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
             after=after[index],
             before=tuple(before[index]),
             hold=row["hold"],
+            optional=row.get("optional", False),
+            declared_pivot=row.get("pivot", False),
         )
         for index, row in enumerate(rows)
     )
@@ -190,6 +199,7 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
                 "name": row["name"],
                 "after": row["after"],
                 "hold": row["hold"],
+                **{part: True for part in ("optional", "pivot") if row.get(part)},
                 "args": _binding_meaning(row["args"]),
                 "effect": {
                     part: row["effect"][part]

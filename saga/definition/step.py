@@ -30,8 +30,11 @@ class Step(Generic[A, R]):
     used up or unknown, the undos behind it wait for a person; `hold=False` lets them go on. `title`
     is for people.
 
-    `pivot`, `instead`, `approval` and `optional` are refused for now ("not-yet"). Raises
-    `DefinitionError`.
+    `optional`: when it fails for good it is skipped, and the run goes on without it; no step may
+    refer to its receipt. One that landed is undone like any other. `pivot`: once it has landed the
+    run only goes forward; an irreversible step is a pivot by itself.
+
+    `instead` and `approval` are refused for now ("not-yet"). Raises `DefinitionError`.
     """
 
     def __new__(cls, *arguments: object, **named: object) -> Step[A, R]:
@@ -65,12 +68,13 @@ class Step(Generic[A, R]):
             raise DefinitionError(
                 "bad-step", f"{what}: effect is {effect!r}", remedy="Give an Effect"
             )
-        _refuse_later(what, pivot=pivot, instead=instead, approval=approval, optional=optional)
+        _refuse_later(what, instead=instead, approval=approval)
         self.title = check_text(f"title of {what}", title)
         self.effect = effect
         self.compensation = compensation
         self.after = _after(after, what)
         self.hold = bool(hold)
+        self.optional, self.pivot = bool(optional), bool(pivot)
         self.args = bound(args, what)
         self.build = compile_binding(self.args.binding)
         _check_models(self)

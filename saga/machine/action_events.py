@@ -19,6 +19,7 @@ __all__ = [
     "Renewed",
     "SecondEffect",
     "Sending",
+    "Skipped",
     "Undone",
     "Unknown",
     "Watched",
@@ -157,6 +158,14 @@ class LandedLate:
     key: str
     receipt: Json
     source: str  # reply | probe | report
+
+
+@fact
+class Skipped:
+    """An optional step did not happen and will not; the run goes on without it."""
+
+    kind: ClassVar[str] = "skipped"
+    key: str
 
 
 @fact

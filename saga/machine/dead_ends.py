@@ -48,7 +48,7 @@ def _exhausted(what: str, action: Action, contract: ContractSpec) -> str:
     if action.state != "absent":
         return (
             f"{_capital(what)} did not happen{_last(action.error)}, and the run cannot turn round: "
-            "a step that cannot be taken back has landed."
+            "a pivot has landed, and from there on it only goes forward."
         )
     why = (
         "the provider may forget the key before that arrives"

@@ -202,10 +202,10 @@ def _cancel(spec: SagaSpec, state: RunState, command: Cancel) -> Decision:
         return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is winding down already")
     if state.past_pivot:
         landed_ones = (a for a in state.forward if a is not None and a.state == "landed")
-        name = next(s.name for a in landed_ones if (s := spec.steps[a.step]).irreversible)
+        name = next(s.name for a in landed_ones if (s := spec.steps[a.step]).pivot)
         return Rejected(
             Rejection.POINT_OF_NO_RETURN,
-            f"step {name} has happened and cannot be taken back",
+            f"step {name} has happened, and from there on the run only goes forward",
         )
     if state.cancel is not None:
         text = "a cancel is recorded already; a step that cannot be taken back is settled first"

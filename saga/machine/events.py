@@ -22,6 +22,7 @@ from saga.machine.action_events import (
     Renewed,
     SecondEffect,
     Sending,
+    Skipped,
     Undone,
     Unknown,
     Watched,
@@ -122,6 +123,7 @@ Event: TypeAlias = (
     | Absent
     | Watched
     | LandedLate
+    | Skipped
     | SecondEffect
     | ProbeAsked
     | Renewed

@@ -22,6 +22,7 @@ from saga.machine.action_events import (
     Renewed,
     SecondEffect,
     Sending,
+    Skipped,
     Undone,
     Unknown,
     Watched,
@@ -66,6 +67,8 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             settling.stop_watching(state, state.actions[event.key])
         case LandedLate():
             settling.landed_late(state, state.actions[event.key], event)
+        case Skipped():
+            settling.skipped(state, state.actions[event.key])
         case SecondEffect():
             action = state.actions[event.key]
             action.others.append(event.receipt)

@@ -7,7 +7,7 @@ caller applies them and asks again.
 from __future__ import annotations
 
 from saga.definition.spec import SagaSpec
-from saga.machine.action_events import Absent, Accepted
+from saga.machine.action_events import Absent, Accepted, Skipped
 from saga.machine.dead_ends import dead_end
 from saga.machine.events import (
     CaseClosed,
@@ -35,7 +35,9 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    if state.landed == len(spec.steps):
+    if skips := _skips(spec, state, now):
+        return skips
+    if state.done == len(spec.steps):
         return [Ended(outcome="completed")]
     if state.past_pivot:
         return []
@@ -45,6 +47,17 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     return [] if turn is None else [turn]
 
 
+def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """Optional steps that the run does without from now on."""
+    return [
+        Skipped(key=action.key)
+        for action in state.active.values()
+        if spec.steps[action.step].optional
+        and (move := next_move(spec, state, action, now)) is not None
+        and move.next is Next.SKIP
+    ]
+
+
 def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
     """Whether a run that goes forward has to turn round, and why."""
     busy = False
@@ -52,7 +65,7 @@ def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
     for action in state.active.values():
         if action.state in ("sending", "unknown"):
             busy = True
-            if spec.steps[action.step].irreversible:
+            if spec.steps[action.step].pivot:
                 return None  # first it must be known whether there is a way back
             continue
         move = next_move(spec, state, action, now)

@@ -26,6 +26,7 @@ __all__ = [
     "renewed",
     "sending",
     "settle",
+    "skipped",
     "stop_watching",
     "touch",
     "undone",
@@ -57,18 +58,28 @@ def _may_leave_until(action: Action, until: float) -> None:
 
 def landed(state: RunState, action: Action, event: Landed) -> None:
     action.receipt, action.error = event.receipt, None
-    if action.direction == FORWARD:
-        _step_landed(state, action.step)
+    before = action.state
     settle(state, action, "landed")
+    if action.direction != FORWARD:
+        return
+    step = state.steps[action.step]
+    if step.irreversible or (step.pivot and state.phase == "running"):
+        state.past_pivot = True
+    if before != "skipped":
+        _step_done(state, action.step)
 
 
-def _step_landed(state: RunState, index: int) -> None:
-    state.landed += 1
-    step = state.steps[index]
-    state.past_pivot = state.past_pivot or step.irreversible
-    for later in step.before:
+def skipped(state: RunState, action: Action) -> None:
+    """The run goes on as if the step had nothing to do."""
+    settle(state, action, "skipped")
+    _step_done(state, action.step)
+
+
+def _step_done(state: RunState, index: int) -> None:
+    state.done += 1
+    for later in state.steps[index].before:
         if state.forward[later] is None and all(
-            (before := state.forward[i]) is not None and (i == index or before.state == "landed")
+            (before := state.forward[i]) is not None and before.state in ("landed", "skipped")
             for i in state.steps[later].after
         ):
             state.ready.append(later)
@@ -188,8 +199,9 @@ def settle(state: RunState, action: Action, name: str) -> None:
     """Every attempt is accounted for. Only what landed or was accepted needs no more looking at."""
     action.state, action.wish, action.first_absent = name, None, None
     action.open.clear()
-    if name in ("landed", "accepted"):
+    if name in ("landed", "accepted", "skipped"):
         state.active.pop(action.key, None)
+    if name in ("landed", "accepted"):
         stop_watching(state, action)
 
 

@@ -2,7 +2,7 @@
 
 Rule 1: only `saga.machine.evolve` changes a state. Whoever holds one owns it.
 Rule 2: nothing here scans: what is asked after every event is kept as an index (`active`, `ready`,
-`landed`), since a scan per event is quadratic for a long run.
+`done`), since a scan per event is quadratic for a long run.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class RunState:
     deadline_at: float | None = None
     deadline_passed: bool = False
     cancel: str | None = None  # the reason, once recorded
-    past_pivot: bool = False  # an irreversible step landed: cancel and deadline are void
+    past_pivot: bool = False  # a pivot has landed: cancel and deadline are void
     accepted: bool = False  # a person took something as it is
     actions: dict[str, Action] = field(default_factory=dict)
     forward: list[Action | None] = field(default_factory=list)  # newest generation, by step
@@ -145,7 +145,7 @@ class RunState:
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
     strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended
     ready: list[int] = field(default_factory=list)  # steps that may start, not yet intended
-    landed: int = 0  # steps whose newest generation landed
+    done: int = 0  # steps that landed or were skipped
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
 

@@ -37,6 +37,7 @@ class Next(Enum):
     PROBE = auto()  # ask by key
     RENEW = auto()  # a new generation, by a person's word
     BLIND = auto()  # unknown for good: undo it without a receipt
+    SKIP = auto()  # an optional step that did not happen and will not
     FAIL = auto()  # a forward action that did not happen and will not: the run winds down
     GIVE_UP = auto()  # a person's turn
 
@@ -84,7 +85,7 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
 
 def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """The next move of an action that is not in flight, as if no person were looking at it."""
-    if action.superseded or action.state in ("landed", "accepted"):
+    if action.superseded or action.state in ("landed", "accepted", "skipped"):
         return None
     contract = contract_of(spec, action)
     unknown = action.state == "unknown"
@@ -125,6 +126,8 @@ def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -
     """It did not happen and will not by itself."""
     if action.direction != FORWARD:
         return Move(Next.GIVE_UP, now, kind)
+    if state.steps[action.step].optional:
+        return Move(Next.SKIP, now)
     if state.past_pivot:
         return Move(Next.GIVE_UP, now, "exhausted")  # there is no way back
     return Move(Next.FAIL, now, cause)
@@ -151,7 +154,9 @@ def _absent(state: RunState, action: Action, contract: ContractSpec, now: float)
         return Move(Next.PROBE, at)  # the proof is too old: read again
     if _may_renew(action, contract):
         return Move(Next.RENEW, action.due)  # the key may be forgotten: it is of no more use
-    return Move(Next.GIVE_UP, now, "exhausted" if action.direction == FORWARD else "undo_exhausted")
+    if action.direction == FORWARD and not state.steps[action.step].optional:
+        return Move(Next.GIVE_UP, now, "exhausted")
+    return _spent(state, action, now, "attempts", "undo_exhausted")
 
 
 def _may_renew(action: Action, contract: ContractSpec) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
-from saga.machine.action_events import Intended, Landed
+from saga.machine.action_events import Absent, Intended, Landed
+from saga.machine.events import Event
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.ways import contract_of
 from saga.testing.observer import successors
@@ -43,7 +44,17 @@ class _Run:
     rests: bool
     intended: dict[str, float] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)  # landed by a reply or a probe, as recorded
+    absent: set[str] = field(default_factory=set)  # proven so: what lands after that is law 3's
     judged: set[str] = field(default_factory=set)  # a person has given a verdict on it
+
+    def note(self, event: Event, at: float) -> None:
+        """What the journal says of an action, for the laws below."""
+        if isinstance(event, Intended):
+            self.intended[event.key] = at
+        elif isinstance(event, Absent):
+            self.absent.add(event.key)
+        elif isinstance(event, Landed) and event.source in ("reply", "probe"):
+            self.proven.add(event.key)
 
     def landing(self, key: str) -> Landing | None:
         return next((one for one in self.landings if one.key == key), None)
@@ -87,10 +98,7 @@ def landed_laws(
     run = _Run(spec, state, landings, rests)
     for record in records:
         for event in record.events:
-            if isinstance(event, Intended):
-                run.intended[event.key] = record.at
-            elif isinstance(event, Landed) and event.source in ("reply", "probe"):
-                run.proven.add(event.key)
+            run.note(event, record.at)
     for case in state.cases.values():
         if case.verdict is not None:
             run.judged.add(case.key)
@@ -196,8 +204,8 @@ def _order(run: _Run) -> Iterator[Finding]:
             continue
         after = successors(run.state, of.step)
         for action, one in forward:
-            late = action.step in after and one.place > undo.place
-            if late and not _with_a_person(run, action):
+            broken = action.step in after and one.place > undo.place
+            if broken and one.key not in run.absent and not _with_a_person(run, action):
                 yield 9, f"{one.key} landed after {undo.key}, the undo of what it follows"
 
 

@@ -2,7 +2,7 @@
 
 It keeps the promises of each provider and nothing beyond them: a request under a known key is
 answered from the first one for as long as `key_life` says, an effect shows in a probe after
-`visible_after`, a straggler lands as late as `in_flight` allows.
+`visible_after`, a request lands as late as `in_flight` allows, a straggler as `late_until` does.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Fate(StrEnum):
     LOSE_REQUEST = "is lost on the way"
     LOSE_REPLY = "acts, and its reply is lost"
     LATE = "is under way for as long as it can be, then acts"
+    STRAGGLE = "is under way for longer than promised, then acts"
     MISDIRECT = "is lost, and the reply to another one comes"
 
 
@@ -162,10 +163,11 @@ class Outside:
             if answer.landed:
                 self.now.ledger.append(_entry(call, answer.at))
 
-    def delay(self, call: Call[Any], facts: Facts, answer: Answer) -> None:
+    def delay(self, call: Call[Any], facts: Facts, answer: Answer, fate: Fate) -> None:
         """It is still under way when its caller gives up, and lands as late as it can."""
+        promised = facts.promised
         with self._lock:
-            bound = facts.promised.in_flight
+            bound = promised.late_until if fate is Fate.STRAGGLE else promised.in_flight
             bound = _UNDECLARED_LATENESS if bound is None else bound
             lands_at = max(call.deadline.timestamp() + bound - _JUST_BEFORE, self.clock.now())
             self.now.stragglers.append(_Straggler(call, facts, answer, lands_at))

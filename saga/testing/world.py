@@ -237,11 +237,11 @@ class _Desk:
             if fate is Fate.REFUSE:
                 receipt, refusal = None, Refused("told to refuse")
             answer = Answer(call.digest, self._outside.clock.now(), receipt, refusal)
-            if fate is Fate.LATE:
-                self._outside.delay(call, self._facts, answer)
+            if fate in (Fate.LATE, Fate.STRAGGLE):
+                self._outside.delay(call, self._facts, answer, fate)
             else:
                 self._outside.act(call, answer)
-        if fate in (Fate.LATE, Fate.LOSE_REPLY):
+        if fate in (Fate.LATE, Fate.STRAGGLE, Fate.LOSE_REPLY):
             raise NoAnswer
         if answer.refusal is not None:
             raise answer.refusal

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from saga import Call, Provider, Retry, Saga, Step, Undo, bind, input_of
 from saga.testing import Fate, Report, World, explore
 
-__all__ = ["PROVIDERS", "SHAPES", "Shape", "order_flow", "trip"]
+__all__ = ["PROVIDERS", "SHAPES", "Shape", "fan", "order_flow", "trip"]
 
 
 class Order(BaseModel):
@@ -183,6 +183,29 @@ def trip(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
     return Saga("trip", wanted, steps), world, Trip(traveller="Ada", city="Rome")
 
 
+def fan(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
+    """A hotel; then a car and an optional tour beside each other; then the papers for both."""
+    world, wanted, retry = World(), input_of(Trip), Retry(attempts=2)
+
+    def step(name: str, **given: Any) -> Step[Trip, Booking]:
+        return Step(
+            name,
+            world.effect(f"{name}.book", book, provider=provider, probe=probes, retry=retry),
+            args=wanted,
+            compensation=world.compensation(
+                f"{name}.drop", drop, provider=provider, probe=probes, retry=retry
+            ),
+            **given,
+        )
+
+    hotel = step("hotel")
+    car = step("car", after=[hotel])
+    tour = step("tour", after=[hotel], optional=True)
+    papers = step("papers", after=[car, tour])
+    saga = Saga("fan", wanted, [hotel, car, tour, papers])
+    return saga, world, Trip(traveller="Ada", city="Rome")
+
+
 _Flow = Callable[..., tuple[Saga[Any], World, Any]]
 
 _BOUNDS: dict[str, Any] = {
@@ -213,6 +236,16 @@ _MISHAPS: dict[_Flow, dict[str, tuple[str, ...]]] = {
         "drop of hotel is refused": ("flight.book", "hotel.drop"),
         "drop of flight is refused": ("flight.drop",),
     },
+    fan: {
+        "all goes well": (),
+        "car and tour are refused": ("car.book", "tour.book"),
+        "papers are refused": ("papers.book",),
+        "drop of car is refused": ("papers.book", "car.drop"),
+    },
+}
+_STRAGGLERS: dict[str, tuple[str, _Flow]] = {
+    "order flow": ("payments.charge", order_flow),
+    "trip": ("flight.book", trip),
 }
 
 
@@ -241,6 +274,10 @@ def _shapes() -> Iterator[Shape]:
                 name = f"{flow.__name__.replace('_', ' ')}, {kind}, {mishap}"
                 plans = dict.fromkeys(refused, (Fate.REFUSE,))
                 yield Shape(name, flow, provider, probes, plans)
+    for flow_name, (contract, flow) in _STRAGGLERS.items():
+        for kind, (provider, probes) in PROVIDERS.items():
+            name = f"{flow_name}, {kind}, a straggler"
+            yield Shape(name, flow, provider, probes, {contract: (Fate.STRAGGLE, Fate.ACT)})
 
 
 SHAPES = {shape.name: shape for shape in _shapes()}

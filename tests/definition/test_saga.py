@@ -134,13 +134,34 @@ def test_one_name_and_version_is_one_contract() -> None:
     assert code_of(lambda: Saga("s", trip, [step("a"), step("b", effect=other)])) == "label-twice"
 
 
-def test_branches_are_not_there_yet() -> None:
-    first, second = step("first"), step("second")
-    beside = step("beside", after=[])
+def test_branches_run_beside_each_other_and_a_join_waits_for_all() -> None:
+    first, second = step("first", after=[]), step("second", after=[])
     join = step("join", after=[first, second])
-    assert code_of(lambda: Saga("s", trip, [first, beside])) == "not-yet"
-    assert code_of(lambda: Saga("s", trip, [first, second, step("c", after=[first])])) == "not-yet"
-    assert code_of(lambda: Saga("s", trip, [first, second, join])) == "not-yet"
+    flow = Saga("s", trip, [first, second, join])
+    assert [s.after for s in flow.machine_spec.steps] == [(), (), (0, 1)]
+    assert code_of(lambda: Saga("s", trip, [second, join, first])) == "listed-later"
+
+
+def test_what_is_not_declared_is_not_in_the_specification() -> None:
+    """So the digests of sagas that do without a block stay what they were before there was one."""
+    plain, odd = step("plain"), step("odd", optional=True)
+    rows = Saga("s", trip, [plain, odd, step("last", pivot=True)]).spec()["steps"]
+    assert [sorted({"optional", "pivot"} & set(row)) for row in rows] == [
+        [],
+        ["optional"],
+        ["pivot"],
+    ]
+    digests = {
+        Saga("s", trip, [plain, step("other", **given)]).digest()
+        for given in ({}, {"optional": True}, {"pivot": True})
+    }
+    assert len(digests) == 3
+
+
+def test_no_step_may_refer_to_the_receipt_of_an_optional_one() -> None:
+    odd = step("odd", optional=True)
+    late = step("late", args=bind(Trip)(traveller=odd.receipt.booking_id, city="Rome"))
+    assert code_of(lambda: Saga("s", trip, [odd, late])) == "may-be-skipped"
 
 
 def test_the_line_may_be_written_with_after() -> None:
@@ -152,9 +173,17 @@ def test_the_line_may_be_written_with_after() -> None:
     assert [s.before for s in flow.machine_spec.steps] == [(1,), (2,), ()]
 
 
-def test_an_irreversible_step_is_the_last_one() -> None:
+def test_what_a_pivot_does_not_wait_for_must_go_forward() -> None:
     mail = step("mail", compensation=Irreversible("mail cannot be unsent"))
-    assert code_of(lambda: Saga("s", trip, [mail, step()])) == "not-yet"
+    assert code_of(lambda: Saga("s", trip, [mail, step()])) == "past-pivot"
+    assert code_of(lambda: Saga("s", trip, [step("pay", pivot=True), step()])) == "past-pivot"
+    assert code_of(lambda: Saga("s", trip, [mail, step("beside", after=[])])) == "past-pivot"
+    strict = Effect("hotel.look", book, refused=[ValueError])
+    reads = NothingToUndo("reads only")
+    looks = step("look", effect=strict, compensation=reads)
+    assert code_of(lambda: Saga("s", trip, [mail, looks])) == "past-pivot"
+    Saga("s", trip, [mail, step("look", effect=strict, compensation=reads, optional=True)])
+    Saga("s", trip, [step("pay", pivot=True), step("look", compensation=reads)])
     flow = Saga("s", trip, [step(), mail])
     assert flow.machine_spec.steps[1].irreversible
     assert flow.machine_spec.steps[1].undo_reason == "mail cannot be unsent"

@@ -72,12 +72,10 @@ def test_a_step_uses_an_effect(effect: Any) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"pivot": True},
         {"instead": [step()]},
         {"approval": object()},
-        {"optional": True},
     ],
-    ids=range(4),
+    ids=range(2),
 )
 def test_what_comes_later_is_refused_with_not_yet(given: dict[str, Any]) -> None:
     error = error_of(lambda: step(**given))

@@ -93,7 +93,7 @@ def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
         if action.state in ("sending", "unknown"):
             if event.cause == "deadline":
                 raise LawBroken("8", f"the deadline does not wait for {action.key}")
-            if spec.steps[action.step].irreversible:
+            if spec.steps[action.step].pivot:
                 raise LawBroken("8", f"turned round while {action.key} may have landed for good")
 
 
@@ -127,8 +127,7 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
             raise LawBroken("8", f"{event.key} is sent again, and could not be undone")
         return
     no_way_back = any(
-        a is not None and a.state == "landed" and spec.steps[a.step].irreversible
-        for a in state.forward
+        a is not None and a.state == "landed" and spec.steps[a.step].pivot for a in state.forward
     )
     late = state.deadline_at is not None and at >= state.deadline_at
     if state.phase != "running" or not (no_way_back or (state.cancel is None and not late)):
@@ -138,7 +137,10 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
 def _end(spec: SagaSpec, after: RunState) -> None:
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
-        if len([a for a in landed if not a.late]) != len(spec.steps):
+        skipped = [a for a in after.actions.values() if a.state == "skipped"]
+        if not all(spec.steps[a.step].optional for a in skipped):
+            raise LawBroken("3", "a required step was skipped")
+        if len([a for a in landed if not a.late]) + len(skipped) != len(spec.steps):
             raise LawBroken("3", "completed, but a step did not land")
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
@@ -161,16 +163,16 @@ def _indices(state: RunState) -> None:
         for of in line:
             undos = [a for a in state.actions.values() if a.of_key == of.key]
             _generations(undos, state.undo_of(of))
-    settled = ("landed", "accepted")
+    settled = ("landed", "accepted", "skipped")
     active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
     current = [a for a in state.forward if a is not None and not a.late]
-    landed = {a.step for a in current if a.state == "landed"}
+    landed = {a.step for a in current if a.state in ("landed", "skipped")}
     ready = {
         step.index
         for step in state.steps
         if state.phase and state.forward[step.index] is None and landed.issuperset(step.after)
     }
-    if (set(state.active), sorted(state.ready), state.landed) != (
+    if (set(state.active), sorted(state.ready), state.done) != (
         active,
         sorted(ready),
         len(landed),

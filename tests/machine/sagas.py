@@ -22,6 +22,8 @@ WORDS = {
     "replays": "a refusal under a key is final for every attempt under it",
     "late": "stragglers can land until 5 after the deadline",
     "blind": "the undo works without a receipt",
+    "optional": "the run goes on without it",
+    "pivot": "once it has landed the run only goes forward",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -70,6 +72,8 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         after=tuple(after[index]),
         before=tuple(later for later, places in enumerate(after) if index in places),
         hold="passable" not in words,
+        optional="optional" in words,
+        declared_pivot="pivot" in words,
     )
 
 

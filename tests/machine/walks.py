@@ -51,6 +51,8 @@ ONE_STEP = (
     "once",
     "reads",
     "irreversible",
+    "optional",
+    "pivot",
 )
 THOROUGH = ("", "blind", "irreversible")  # the others differ little when a probe cannot say
 
@@ -107,6 +109,15 @@ def _graphs() -> Iterator[tuple[str, SagaSpec, str, bool]]:
     """Nothing may assume a line."""
     diamond: list[list[int]] = [[], [0], [0], [1, 2]]
     branches: list[list[int]] = [[], []]
+    for provider in ("keys query", "query"):
+        steps = f"{provider} optional", provider
+        yield " > ".join(steps), line(*steps), "a lost answer, a cancel", False
+        yield " beside ".join(steps), saga(steps, branches), "refusals, a cancel, a person", False
+        steps = f"{provider} pivot", f"{provider} reads"
+        yield " > ".join(steps), line(*steps), "a lost answer, a cancel", False
+        yield " > ".join(steps), line(*steps), "many not sent, a slow owner", False
+        join = saga([f"{provider} optional", provider, provider], [[], [], [0, 1]])
+        yield f"join of {provider}, one side optional", join, "a lost answer, a refusal", False
     beside = saga(["nothing", "keys irreversible"], branches)
     yield "nothing beside keys irreversible", beside, "two lost answers, a person", False
     for provider in ("query", "nothing"):
