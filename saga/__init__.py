@@ -45,6 +45,7 @@ from saga.errors import (
 
 if TYPE_CHECKING:
     from saga.client import Client
+    from saga.machine.settlement import Line
     from saga.orchestrator.orchestrator import Orchestrator
     from saga.reconciliation.cases import Case
     from saga.views import ActionView, Failure, Run, StepView
@@ -55,6 +56,7 @@ _LATER = {
     "Case": "saga.reconciliation.cases",
     "Client": "saga.client",
     "Failure": "saga.views",
+    "Line": "saga.machine.settlement",
     "Orchestrator": "saga.orchestrator.orchestrator",
     "Run": "saga.views",
     "StepView": "saga.views",
@@ -98,6 +100,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Case",
     "Client",
     "Failure",
+    "Line",
     "Orchestrator",
     "Run",
     "StepView",

@@ -9,6 +9,7 @@ from typing import Any
 
 from saga.journal.history import History
 from saga.machine.facts import Error, Json
+from saga.machine.settlement import Line, settlement
 from saga.machine.state import Action, RunState
 
 __all__ = [
@@ -63,9 +64,11 @@ class Run:
     """A run. `steps` in the order of the definition, `cases` the ids of the open ones, times UTC.
 
     `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
-    refused, attempts, cancelled, deadline, person; `cause_step` and `cause_error` tell the first
-    one, `failures` every step that failed for good, the optional ones included.
-    `damaged`: what is stored does not verify; then only what the head says is shown.
+    refused, attempts, cancelled, deadline, person; `cause_step`, `cause_error` and `cause_reason`
+    (why it is not tried again) tell the first one, `failures` every step that failed for good, the
+    optional ones included. `settlement`: of an ended run, what became of each effect and on whose
+    word; else empty. `damaged`: what is stored does not verify; then only what the head says
+    is shown.
     `notice` says what its caller should know and is no part of it: that it was started before, or
     that no live orchestrator runs its saga, with the command to start one.
     """
@@ -79,8 +82,10 @@ class Run:
     cause: str | None
     cause_step: str | None
     cause_error: Error | None
+    cause_reason: str
     failures: tuple[Failure, ...]
     steps: tuple[StepView, ...]
+    settlement: tuple[Line, ...]
     cases: tuple[str, ...]
     due_at: datetime | None
     started_at: datetime
@@ -115,8 +120,10 @@ def run_view(history: History, notice: str = "") -> Run:
         cause=state.cause,
         cause_step=state.cause_step,
         cause_error=state.cause_error,
+        cause_reason=state.cause_reason,
         failures=tuple(_failures(state)),
         steps=tuple(_step(history, index) for index in range(len(state.steps))),
+        settlement=settlement(history.spec, state) if state.phase == "ended" else (),
         cases=tuple(case.id for case in state.cases.values() if case.state == "open"),
         due_at=moment(history.due),
         started_at=since(state.started_at),
@@ -137,8 +144,10 @@ def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
         cause=head["cause"],
         cause_step=None,
         cause_error=None,
+        cause_reason="",
         failures=(),
         steps=(),
+        settlement=(),
         cases=cases,
         due_at=moment(head["due_at"]),
         started_at=since(head["started_at"]),

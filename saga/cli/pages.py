@@ -8,6 +8,7 @@ from typing import Any
 from saga.cli import reports
 from saga.cli.paper import Command, Paper, clock, compact
 from saga.machine.facts import Error
+from saga.machine.settlement import Line
 from saga.reconciliation.cases import Case
 from saga.views import ActionView, Run, StepView
 
@@ -34,6 +35,7 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
             ("phase", run.phase),
             ("outcome", run.outcome),
             ("cause", f"{run.cause}{where}{error}" if run.cause else None),
+            ("since", run.cause_reason or None),
             ("started", run.started_at),
             ("ended", run.ended_at),
             ("due", run.due_at),
@@ -48,6 +50,13 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
     if others:
         paper.blank()
         paper.facts([("also", f"{one.step} {one.state}{_said(one.error)}") for one in others])
+    if run.settlement:
+        paper.blank()
+        paper.say("Settlement", style="bold")
+        paper.table(
+            ("effect", "fate", "proof", "left over", "by"),
+            [_settled(line) for line in run.settlement],
+        )
     for step in run.steps:
         for what, action in ((step.name, step), (f"undo of {step.name}", step.undo)):
             if action is not None and action.key is not None:
@@ -68,6 +77,18 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
 
 def _said(error: Error | None) -> str:
     return f" ({error['type']}: {error['text']})" if error else ""
+
+
+def _settled(line: Line) -> tuple[Any, ...]:
+    name = line.step if line.item is None else f"{line.step}#{line.item}"
+    proof = line.undo_receipt if line.fate == "undone" else line.receipt
+    return (
+        name if line.generation == 1 else f"{name}~{line.generation}",
+        {"never": "never happened"}.get(line.fate, line.fate),
+        "" if proof is None else compact(proof),
+        "" if line.residual is None else compact(line.residual),
+        f"{line.by}: {line.reason}" if line.by else "",
+    )
 
 
 def _step_row(step: StepView) -> tuple[Any, ...]:

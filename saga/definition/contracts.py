@@ -14,13 +14,15 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Unknown
+from saga.definition.answers import Absent, CannotSay, InProgress
 from saga.definition.calls import Call, Undo
+from saga.definition.classes import classified
 from saga.definition.models import check_amounts, check_target, fields_of
 from saga.definition.names import check_name, check_text, check_version
 from saga.definition.signatures import (
     blocks,
     check_probe,
+    check_residual,
     compensation_models,
     effect_models,
     read_signature,
@@ -48,7 +50,8 @@ class Effect(Generic[A, R]):
     the call's key. `args` and `receipt` are the models, where the annotations do not say them.
     `target` names the argument fields that say which business object this is about; they are part
     of the key. `timeout` (a `timedelta` or seconds, at most a day) cuts the call off, and the
-    probe.
+    probe. `deadline` is the time from its intent until which it may be sent again; `None`: no end
+    but its attempts.
 
     Raises `DefinitionError`. Nothing is imported or called.
     """
@@ -72,6 +75,7 @@ class Effect(Generic[A, R]):
         timeout: Duration = _TIMEOUT,
         provider: Provider | None = None,
         retry: Retry = Retry(),
+        deadline: Duration | None = None,
     ) -> None:
         self.name = check_name("effect", name)
         what = f"effect {name!r}"
@@ -88,10 +92,11 @@ class Effect(Generic[A, R]):
             check_probe(probe, Call, (self.args,), what)
         self.target = _target(target, what)
         check_target(self.args, self.target, what)
-        self.refused, self.not_sent = _classified(refused, not_sent, what)
+        self.refused, self.not_sent = classified(refused, not_sent, what)
         self.timeout = seconds(timeout, f"{what}: timeout", longest=_TIMEOUT_MAX)
         self.provider = _provider(provider, what)
         self.retry = _retry(retry, what)
+        self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
 
     @property
     def label(self) -> str:
@@ -109,6 +114,7 @@ class Effect(Generic[A, R]):
             "args": fields_of(self.args),
             "receipt": fields_of(self.receipt),
             "target": list(self.target),
+            "deadline": self.deadline,
         }
 
     def __repr__(self) -> str:
@@ -120,9 +126,11 @@ class Compensation(Generic[A_contra, R_contra]):
 
     `do` is given an `Undo[A, R]` with the arguments and the receipt of the action to reverse; it is
     called only with a receipt, unless it takes `Undo[A, R | None]` (or `receipt=R | None`). What it
-    returns, a model or `None`, is kept as the receipt of the undo. `deadline` (a `timedelta` or
-    seconds) is the time from its intent to a case in front of a person; `None`: no end but its
-    attempts. Everything else is as in `Effect`. Raises `DefinitionError`.
+    returns, a model or `None`, is kept as the receipt of the undo. `residual` names the field of
+    that model which says what could not be given back (the fee that a refund keeps); the settlement
+    of the run shows it. `deadline` (a `timedelta` or seconds) is the time from its intent to a case
+    in front of a person; `None`: no end but its attempts. Everything else is as in `Effect`. Raises
+    `DefinitionError`.
     """
 
     def __init__(
@@ -148,6 +156,7 @@ class Compensation(Generic[A_contra, R_contra]):
         provider: Provider | None = None,
         retry: Retry = Retry(attempts=10),
         deadline: Duration | None = None,
+        residual: str | None = None,
     ) -> None:
         self.name = check_name("compensation", name)
         what = f"compensation {name!r}"
@@ -161,11 +170,14 @@ class Compensation(Generic[A_contra, R_contra]):
         self.probe_threaded = probe is not None and blocks(probe)
         if probe is not None:
             check_probe(probe, Undo, (self.args, self.receipt), what)
-        self.refused, self.not_sent = _classified(refused, not_sent, what)
+        self.refused, self.not_sent = classified(refused, not_sent, what)
         self.timeout = seconds(timeout, f"{what}: timeout", longest=_TIMEOUT_MAX)
         self.provider = _provider(provider, what)
         self.retry = _retry(retry, what)
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
+        self.residual = residual
+        if residual is not None:
+            check_residual(read_signature(do, what), residual)
 
     @property
     def label(self) -> str:
@@ -179,6 +191,7 @@ class Compensation(Generic[A_contra, R_contra]):
             **_contract_spec(self),
             "needs_receipt": self.needs_receipt,
             "deadline": self.deadline,
+            **({} if self.residual is None else {"residual": self.residual}),
         }
 
     def __repr__(self) -> str:
@@ -253,39 +266,3 @@ def _retry(retry: object, what: str) -> Retry:
             "bad-retry", f"{what}: retry is no Retry", remedy="Write Retry(attempts=…)"
         )
     return retry
-
-
-def _classified(
-    refused: Sequence[type[Exception]], not_sent: Sequence[type[Exception]], what: str
-) -> tuple[tuple[type[Exception], ...], tuple[type[Exception], ...]]:
-    """The declared exceptions, each of which must mean exactly one thing."""
-    pair = _exceptions(refused, f"{what}: refused="), _exceptions(not_sent, f"{what}: not_sent=")
-    for one in pair[0]:
-        for other in pair[1]:
-            if issubclass(one, other) or issubclass(other, one):
-                raise DefinitionError(
-                    "bad-exceptions",
-                    f"{what}: {one.__name__} would be refused and {other.__name__} not sent",
-                    remedy="Declare each exception, with those derived from it, in one of the two",
-                )
-    return pair
-
-
-def _exceptions(kinds: Sequence[Any], what: str) -> tuple[type[Exception], ...]:
-    if isinstance(kinds, type):
-        raise DefinitionError(
-            "bad-exceptions", f"{what} is one class", remedy=f"Write [{kinds.__name__}]"
-        )
-    for kind in kinds:
-        if not (isinstance(kind, type) and issubclass(kind, Exception)):
-            raise DefinitionError(
-                "bad-exceptions", f"{what} has {kind!r}", remedy="Name classes of exceptions"
-            )
-        if kind in (Exception, TimeoutError) or issubclass(kind, Refused | NotSent | Unknown):
-            raise DefinitionError(
-                "bad-exceptions",
-                f"{what} has {kind.__name__}",
-                remedy="Name your own narrow types: what is not declared, and every time-out, is "
-                "unknown, and the types of saga already mean what they say",
-            )
-    return tuple(kinds)

@@ -11,7 +11,7 @@ from saga.definition.spec import meaning
 
 __all__ = ["Change", "difference"]
 
-_TUNING = ("timeout", "probe", "deadline", "provider", "retry", "reason")
+_TUNING = ("timeout", "probe", "deadline", "provider", "retry", "reason", "residual")
 
 
 @dataclass(frozen=True, slots=True)

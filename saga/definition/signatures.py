@@ -26,6 +26,7 @@ __all__ = [
     "Signature",
     "blocks",
     "check_probe",
+    "check_residual",
     "compensation_models",
     "effect_models",
     "read_signature",
@@ -184,6 +185,17 @@ def check_probe(probe: object, kind: type, models: tuple[type[BaseModel], ...], 
                 f"{signature.what} takes {wanted.__qualname__}, {what} has {model.__qualname__}",
                 remedy="Give the probe that belongs to this function",
             )
+
+
+def check_residual(signature: Signature, name: str) -> None:
+    """`name` is a field of the model that an undo returns. Raises `DefinitionError`."""
+    answer, _ = without_none(signature.answer_type())
+    if not is_model(answer) or name not in answer.model_fields:
+        raise DefinitionError(
+            "bad-residual",
+            f"{signature.what}: residual={name!r} is no field of what it returns",
+            remedy="Name a field of the model in its return annotation",
+        )
 
 
 def _reversed_model(model: object, what: str) -> type[BaseModel]:

@@ -56,6 +56,7 @@ class RetrySpec:
 
     `resends`: how often what is unknown is sent again under its key. `probes`: answers that settle
     nothing. `generations`: the keys that an action may use up before a person must ask for another.
+    `crashes`: calls in a row that may end with the death of their process.
     """
 
     attempts: int = 5
@@ -66,6 +67,7 @@ class RetrySpec:
     resends: int | None = None
     probes: int | None = None
     generations: int = 1
+    crashes: int = 3
 
     @property
     def most_resends(self) -> int:
@@ -88,8 +90,9 @@ class ContractSpec:
     probe: bool
     provider: ProviderSpec
     retry: RetrySpec
-    deadline: float | None = None  # of a compensation: from its intent on
+    deadline: float | None = None  # from its first intent on
     needs_receipt: bool = False  # of a compensation: it cannot work without the receipt
+    residual: str | None = None  # of a compensation: the field that says what it cannot give back
 
     @property
     def label(self) -> str:
@@ -181,6 +184,7 @@ def _contract(row: Mapping[str, Any]) -> ContractSpec:
         retry=RetrySpec(**row["retry"]),
         deadline=row.get("deadline"),
         needs_receipt=row.get("needs_receipt", False),
+        residual=row.get("residual"),
     )
 
 

@@ -62,7 +62,9 @@ class Retry:
     and `probes` (answers that settle nothing). A refused action gets a new key, and one that is
     proven absent where its key is of no more use, as long as it has not used up `generations` of
     them; 1, the default: only a person asks for another. (Where a provider ignores keys, what is
-    proven absent is sent again under a new key within the bound of `resends` anyway.)
+    proven absent is sent again under a new key within the bound of `resends` anyway.) `crashes`
+    bounds the calls in a row that end with the death of their process; then a person is asked,
+    since the call may be what kills it.
 
     `jitter` is added on top, the same one for the same key and attempt. Durations are `timedelta`
     or seconds. Raises `DefinitionError` for anything out of bounds.
@@ -76,6 +78,7 @@ class Retry:
     resends: int | None = None
     probes: int | None = None
     generations: int = 1
+    crashes: int = 3
     spec: RetrySpec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +86,7 @@ class Retry:
         _count("probes", 1 if self.probes is None else self.probes)
         _count("resends", 0 if self.resends is None else self.resends, least=0)
         _count("generations", self.generations)
+        _count("crashes", self.crashes)
         if isinstance(self.factor, bool) or not 1 <= self.factor <= 100:
             raise DefinitionError(
                 "bad-retry", f"factor is {self.factor!r}", remedy="Give a number from 1 to 100"
@@ -96,6 +100,7 @@ class Retry:
             resends=self.resends,
             probes=self.probes,
             generations=self.generations,
+            crashes=self.crashes,
         )
         if spec.longest < spec.first:
             raise DefinitionError(

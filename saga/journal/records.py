@@ -17,12 +17,12 @@ from pydantic_core import to_json
 
 from saga.definition.canonical import DEPTH_MAX
 from saga.definition.strict_json import strict_loads
+from saga.journal.formats import FORMAT, completed
 from saga.journal.sealing import Keyring
 from saga.machine.events import EVENTS, Event
 from saga.version import VERSION
 
 __all__ = [
-    "FORMAT",
     "PAYLOAD_LIMIT",
     "RECORD_LIMIT",
     "NewerFormat",
@@ -36,7 +36,6 @@ __all__ = [
     "write_body",
 ]
 
-FORMAT = 1
 RECORD_LIMIT = 256 * 1024  # bytes of one body
 PAYLOAD_LIMIT = 120 * 1024  # bytes of the JSON of an input, of arguments, of a receipt
 _DEPTH_MAX = DEPTH_MAX + 3  # a plain value inside an event, the list of events, the record
@@ -146,7 +145,7 @@ def read_record(body: str) -> Record:
         fence=row["fence"],
         due=row["due"],
         commands=tuple(row["commands"]),
-        events=tuple(_read_event(event) for event in row["events"]),
+        events=tuple(_read_event(event, written, row["at"]) for event in row["events"]),
     )
 
 
@@ -202,11 +201,12 @@ def _json_types(hint: Any) -> tuple[type, ...] | None:
 _SHAPES = {kind: _Shape(event) for kind, event in EVENTS.items()}
 
 
-def _read_event(row: Any) -> Event:
+def _read_event(row: Any, written: int, at: float) -> Event:
     kind = row.get("kind") if isinstance(row, dict) else None
     shape = _SHAPES.get(kind) if isinstance(kind, str) else None
     if shape is None:
         raise ValueError("an event has a known kind")
+    row = completed(row, shape.names, written, at)
     if tuple(row) != shape.names:
         raise ValueError(f"event {row['kind']!r} has other fields")
     del row["kind"]

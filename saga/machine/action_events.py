@@ -105,6 +105,7 @@ class Unknown:
     running: bool
     until: float  # the last moment a byte of it could leave, if it is not running
     conflict: bool
+    interrupted: str  # crash | shutdown: it ended with its process, not by itself
     repeats: bool  # the provider gave the same error before, for another attempt under the key
     due: float
 
@@ -166,6 +167,7 @@ class Skipped:
 
     kind: ClassVar[str] = "skipped"
     key: str
+    reason: str  # why it is not tried again
 
 
 @fact

@@ -93,6 +93,7 @@ class Reply:
     error: Error | None = None
     retry_after: float | None = None  # seconds
     running: bool = False  # unknown, and its call has not returned yet
+    interrupted: bool = False  # unknown, since its process stops and has cut it off
     conflict: bool = False  # unknown, since the key is taken by another body
 
 

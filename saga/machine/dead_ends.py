@@ -10,7 +10,7 @@ from saga.definition.spec import ContractSpec, StepSpec
 from saga.machine.facts import Error
 from saga.machine.state import FORWARD, Action
 
-__all__ = ["dead_end"]
+__all__ = ["dead_end", "spent"]
 
 
 def dead_end(kind: str, step: StepSpec, action: Action, contract: ContractSpec) -> str:
@@ -27,15 +27,21 @@ def dead_end(kind: str, step: StepSpec, action: Action, contract: ContractSpec) 
                 "It was not sent again. Look up the key at the provider: what stands there was "
                 "asked for by somebody else or with other arguments."
             )
+        case "crashed":
+            return (
+                f"{_capital(what)} killed its worker {action.crashes} times, or was under way each "
+                "time that it died: it is not sent again by itself. Find out why the process dies; "
+                "then look up the key at the provider and decide."
+            )
         case "undo_refused":
             return (
                 f"The provider refused {what}{_last(action.error)}. What it should take back is "
                 "still there, and the undos of the steps before it wait."
             )
         case "undo_exhausted":
-            spent = _spent(action, contract)
+            why = spent(action, contract)
             return (
-                f"{_capital(what)} did not happen: {spent}{_last(action.error)}. "
+                f"{_capital(what)} did not happen: {why}{_last(action.error)}. "
                 "What it should take back is still there, and the undos before it wait."
             )
         case "exhausted":
@@ -106,10 +112,18 @@ def _unknown(what: str, action: Action, contract: ContractSpec) -> str:
     return " ".join(lines)
 
 
-def _spent(action: Action, contract: ContractSpec) -> str:
-    if action.deadline_at is not None and action.not_sent < contract.retry.attempts:
-        return "its deadline has passed"
-    return f"{contract.retry.attempts} attempts are used up"
+def spent(action: Action, contract: ContractSpec) -> str:
+    """Why an action that has not happened is not tried again, as the end of a sentence."""
+    retry = contract.retry
+    if action.state == "refused":
+        return "it was refused"
+    if action.state == "absent":
+        if action.resends >= retry.most_resends:
+            return f"it was sent again {action.resends} times and proven absent"
+        return "it was proven absent, and no more keys may be used for it"
+    if action.not_sent >= retry.attempts:
+        return f"{retry.attempts} attempts are used up"
+    return "its deadline has passed"
 
 
 def _last(error: Error | None) -> str:

@@ -78,6 +78,7 @@ class WindingDown:
     cause: str  # refused | attempts | cancelled | deadline | person
     step: str | None
     error: Error | None
+    reason: str  # why the step is not tried again; empty where no step is the cause
 
 
 @fact

@@ -91,6 +91,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
         case WindingDown():
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
+            state.cause_reason = event.reason
         case CancelRecorded():
             state.cancel = event.reason
         case DeadlinePassed():

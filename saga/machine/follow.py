@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Absent, Accepted, Skipped
-from saga.machine.dead_ends import dead_end
+from saga.machine.dead_ends import dead_end, spent
 from saga.machine.events import (
     CaseClosed,
     CaseOpened,
@@ -50,7 +50,7 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """Optional steps that the run does without from now on."""
     return [
-        Skipped(key=action.key)
+        Skipped(key=action.key, reason=spent(action, contract_of(spec, action)))
         for action in state.active.values()
         if spec.steps[action.step].optional
         and (move := next_move(spec, state, action, now)) is not None
@@ -83,8 +83,10 @@ def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
 def winding_down(spec: SagaSpec, cause: str, action: Action | None) -> WindingDown:
     """The turn of a run, with the step and error that caused it where there is one."""
     if action is None:
-        return WindingDown(cause=cause, step=None, error=None)
-    return WindingDown(cause=cause, step=spec.steps[action.step].name, error=action.error)
+        return WindingDown(cause=cause, step=None, error=None, reason="")
+    step, contract = spec.steps[action.step], contract_of(spec, action)
+    reason = spent(action, contract) if cause in ("attempts", "deadline") else ""
+    return WindingDown(cause=cause, step=step.name, error=action.error, reason=reason)
 
 
 def _last_failing(state: RunState) -> Action | None:
@@ -176,10 +178,11 @@ def _moot(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         action = state.actions[case.key]
         if case.state != "open" or action.direction != FORWARD:
             continue
-        if case.kind == "exhausted":
+        absent = action.state == "absent"
+        if case.kind == "exhausted" or (case.kind == "crashed" and absent):
             reason = "the run is being undone; this did not happen and will not be sent again"
             events.append(settled_by_evidence(case.id, reason))
-        elif case.kind == "unknown":
+        elif case.kind in ("unknown", "crashed"):
             move = way_out(spec, state, action, now)
             if move is not None and move.next in (Next.BLIND, Next.AWAIT):
                 reason = "the run is being undone, and the undo of this needs no receipt"

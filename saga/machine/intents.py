@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saga.definition.keys import forward_key, undo_key
-from saga.definition.spec import SagaSpec
+from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.action_events import Intended
 from saga.machine.commands import Intend, Rejected, Rejection, Unfreezable
 from saga.machine.plan import begins
@@ -64,10 +64,17 @@ def _forward(
         args=args,
         of_key=None,
         replaces=None if before is None else before.key,
-        deadline_at=None,
+        deadline_at=_deadline(before, effect, command.at),
         undo=undo.label if undo else None,
         undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
     )
+
+
+def _deadline(before: Action | None, contract: ContractSpec, at: float) -> float | None:
+    """One time for all generations, from the first intent, or from where a person began anew."""
+    if before is not None:
+        return before.deadline_at
+    return None if contract.deadline is None else at + contract.deadline
 
 
 def _undo(
@@ -101,5 +108,5 @@ def _undo(
         replaces=None if before is None else before.key,
         undo=None,
         undo_key=None,
-        deadline_at=None if contract.deadline is None else command.at + contract.deadline,
+        deadline_at=_deadline(before, contract, command.at),
     )

@@ -42,9 +42,15 @@ def resolved(spec: SagaSpec, state: RunState, command: Resolve) -> list[Event] |
         evidence=command.evidence,
         looked_at=command.looked_at,
     )
-    if case.kind == "late":
+    if case.kind == "late" and not _watched(action):
         return [closed]
     return [closed, *_meaning(spec, state, action, command)]
+
+
+def _watched(action: Action) -> bool:
+    """The case is about a straggler that nobody has seen: the verdict is about the action."""
+    unseen = action.watch is not None and not action.others and not action.superseded
+    return unseen and action.direction == FORWARD
 
 
 def _refusal(

@@ -123,6 +123,7 @@ def replied(
             # A call that went on after its time could send until it returned.
             until=max(attempt.send_by, reply.at) if attempt.running else attempt.send_by,
             conflict=reply.conflict,
+            interrupted="shutdown" if reply.interrupted else "",
             repeats=error == action.error and error["type"] != "TimeoutError",
             due=reply.at + wait,
         )
@@ -147,6 +148,7 @@ def lost(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
             if attempt.threaded or attempt.running
             else attempt.send_by,
             conflict=False,
+            interrupted="crash",
             repeats=False,
             due=now,
         )

@@ -37,7 +37,7 @@ __all__ = [
 def sending(action: Action, event: Sending, at: float) -> None:
     if action.attempts == 0:
         action.first_at = at
-    if (action.open or action.again) and action.wish != "same":
+    if (action.open or action.again) and action.wish != "same" and not action.interrupted:
         action.resends += 1
     action.attempts = event.attempt
     action.open[event.attempt] = Attempt(event.attempt, at, event.send_by, event.threaded)
@@ -87,6 +87,7 @@ def _step_done(state: RunState, index: int) -> None:
 
 def refused(state: RunState, action: Action, event: Refused) -> None:
     action.refusals += 1
+    action.crashes = 0
     action.error, action.due = event.error, event.due
     if event.settles:
         action.open.clear()
@@ -101,6 +102,7 @@ def refused(state: RunState, action: Action, event: Refused) -> None:
 def not_sent(action: Action, event: NotSent) -> None:
     action.open.pop(event.attempt, None)
     action.not_sent += 1
+    action.crashes = 0
     action.due = event.due
     if not action.refusals:
         action.error = event.error
@@ -117,8 +119,13 @@ def unknown(action: Action, event: Unknown) -> None:
     attempt = action.open.get(event.attempt)
     if attempt is not None:
         attempt.in_flight, attempt.running = False, event.running
+        attempt.interrupted = bool(event.interrupted)
         _may_leave_until(action, event.until)
     action.repeats = action.repeats or event.repeats
+    if event.interrupted == "crash":
+        action.crashes += 1
+    elif not event.interrupted:
+        action.crashes = 0
     action.error, action.due = event.error, event.due
     action.conflict = action.conflict or event.conflict
     action.first_absent = None
@@ -179,7 +186,7 @@ def landed_late(state: RunState, action: Action, event: LandedLate) -> None:
 
 
 def renewed(action: Action, event: Renewed, at: float) -> None:
-    action.not_sent = action.resends = action.probes = 0
+    action.not_sent = action.resends = action.probes = action.crashes = 0
     action.wish, action.due, action.probe_due = event.again, at, at
     action.refusals, action.conflict, action.deadline_at = 0, False, event.deadline_at
     action.first_at = max(action.first_at, event.read_at)

@@ -27,6 +27,7 @@ class Attempt:
     send_by: float
     threaded: bool
     in_flight: bool = True  # the call of the present owner has not been answered
+    interrupted: bool = False  # ended with its process: no failure of what was called
     running: bool = False  # timed out, but its call has not returned
 
 
@@ -57,6 +58,7 @@ class Action:
     not_sent: int = 0  # attempts that provably did nothing, since the last renewal
     resends: int = 0  # sendings that repeated one not known to have failed, since the last renewal
     probes: int = 0  # answers that settled nothing and were spent, since the last sending
+    crashes: int = 0  # calls in a row whose process died under them
     answers: int = 0  # all of them since the last sending
     refusals: int = 0
     asked: bool = False  # a probe has answered since the last sending
@@ -84,6 +86,12 @@ class Action:
     def running(self) -> bool:
         """A call of it has timed out and still not returned."""
         return any(attempt.running for attempt in self.open.values())
+
+    @property
+    def interrupted(self) -> bool:
+        """The newest attempt has ended with its process, not by itself."""
+        newest = self.open.get(self.attempts)
+        return newest is not None and newest.interrupted
 
     def ends_watch(self, started: float) -> bool:
         """Whether a reading that began at `started` is the last one: no straggler comes after it.
@@ -132,6 +140,7 @@ class RunState:
     cause: str | None = None
     cause_step: str | None = None
     cause_error: Error | None = None
+    cause_reason: str = ""
     started_at: float = 0.0
     ended_at: float | None = None
     deadline_at: float | None = None

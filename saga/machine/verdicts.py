@@ -36,6 +36,8 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         return {}
     if case.kind == "late":
         watched = state.actions[case.key].watch is not None
+        if watched and not stopped(state):
+            return _watched()
         ask = {"probe": "The provider is asked now; the answer may close the case."}
         return (ask if watched else {}) | {
             "undone": "You have taken this effect back yourself; the case is closed.",
@@ -59,6 +61,15 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         offered["undone"] = f"It counts as taken back, on your evidence; {rest}"
     offered["accept"] = "It stays as it is; the rest is undone and the run ends settled."
     return offered
+
+
+def _watched() -> dict[str, str]:
+    """While the run goes forward it would go on with what a person has settled otherwise."""
+    return {
+        "probe": "The provider is asked now; the answer may close the case.",
+        "undone": "You have taken back what landed late; the rest of the run is undone.",
+        "accept": "Whatever landed late stays; the rest is undone and the run ends settled.",
+    }
 
 
 def _retry(action: Action, contract: ContractSpec) -> str:

@@ -98,7 +98,7 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     if unknown:
         return _unknown(state, action, spec.steps[action.step], contract, now)
     if action.state == "refused":
-        if _may_renew(action, contract):
+        if _may_renew(action, contract) and _in_time(action, now):
             return Move(Next.RENEW, action.due)
         return _spent(state, action, now, "refused", "undo_refused")
     if action.state == "absent":
@@ -142,6 +142,8 @@ def _absent(state: RunState, action: Action, contract: ContractSpec, now: float)
     """Proven not to have happened: again under the same key, as far as the provider keeps it."""
     if action.again == "no" or not _in_time(action, now):
         return _spent(state, action, now, "attempts", "undo_exhausted")
+    if _kills(action, contract):
+        return Move(Next.GIVE_UP, now, "crashed")
     if action.again == "new":
         if _may_renew(action, contract):
             return Move(Next.RENEW, action.due)
@@ -185,7 +187,7 @@ def _unknown(
         if action.running:
             return Move(Next.AWAIT, now + contract.timeout)
         return Move(Next.BLIND, action.last_until + under_way)
-    return Move(Next.GIVE_UP, now, "unknown")
+    return Move(Next.GIVE_UP, now, "crashed" if _kills(action, contract) else "unknown")
 
 
 def _under_way(contract: ContractSpec) -> float | None:
@@ -264,11 +266,17 @@ def look_bound(action: Action, contract: ContractSpec) -> float:
 def _may_resend(
     state: RunState, action: Action, step: StepSpec, contract: ContractSpec, now: float
 ) -> bool:
-    if action.resends >= contract.retry.most_resends or not _in_time(action, now):
+    used_up = action.resends >= contract.retry.most_resends and not action.interrupted
+    if used_up or _kills(action, contract) or not _in_time(action, now):
         return False
     if action.direction == FORWARD and state.phase != "running" and step.irreversible:
         return False  # winding down, and there would be no way back
     return _in_life(action, contract, now)
+
+
+def _kills(action: Action, contract: ContractSpec) -> bool:
+    """So many processes have died under its calls in a row that it may be the cause."""
+    return action.crashes >= contract.retry.crashes
 
 
 def _in_life(action: Action, contract: ContractSpec, now: float) -> bool:

@@ -53,6 +53,7 @@ class Caller:
         self._context = contextvars.copy_context()  # as the lifespan left it; a copy for each call
         self._tasks: set[asyncio.Task[Any]] = set()
         self._in_threads: set[asyncio.Task[Any]] = set()
+        self._cancelling = False
         self.stuck = 0  # sync calls that have outlived their deadline
 
     @property
@@ -75,6 +76,7 @@ class Caller:
 
         What runs in a thread goes on there. Without `threads` it is still heard when it returns.
         """
+        self._cancelling = True
         for task in self._tasks if threads else self._tasks - self._in_threads:
             task.cancel()
 
@@ -130,7 +132,8 @@ class Caller:
                 ended.error,
                 self._clock.now(),
             )
-            self._reply(held, outgoing, result)
+            cut_off = self._cancelling and isinstance(ended.error, asyncio.CancelledError)
+            self._reply(held, outgoing, result, interrupted=cut_off)
 
     def _built(self, held: Held, action: Action, attempt: int, send_by: float) -> Ended:
         """The call as a value; a model's validators are user code, so this may end in anything."""
@@ -141,7 +144,13 @@ class Caller:
             return Ended(error=error)
 
     def _reply(
-        self, held: Held, outgoing: Outgoing, result: Result, *, running: bool = False
+        self,
+        held: Held,
+        outgoing: Outgoing,
+        result: Result,
+        *,
+        running: bool = False,
+        interrupted: bool = False,
     ) -> None:
         if not running:
             held.calls.discard((outgoing.key, outgoing.attempt))
@@ -155,6 +164,7 @@ class Caller:
                 error=result.error,
                 retry_after=result.retry_after,
                 running=running,
+                interrupted=interrupted,
                 conflict=result.conflict,
             ),
             attempt=(outgoing.key, outgoing.attempt),

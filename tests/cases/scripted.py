@@ -15,12 +15,15 @@ drop            the answer is lost: an error that nobody declared
 refuse:TEXT     declared: the other side said no
 not_sent:AFTER  declared: nothing left; AFTER seconds are asked for (optional)
 die             SIGKILL to the process
+exit            it ends at once, with 1; `segfault`, `gorge`: by a bad address, by its memory
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
+import resource
 import signal
 import threading
 import time
@@ -226,10 +229,27 @@ def _done(call: Call[Plan], word: str) -> Iterator[float]:
             threading.Timer(float(value), ledger.land, [call]).start()
         case "block" | "spin":
             _keep(float(value), busy=name == "spin")
-        case "die":
-            os.kill(os.getpid(), signal.SIGKILL)
+        case "die" | "exit" | "segfault" | "gorge":
+            _die(name)
         case _:
             _raise(name, value)
+
+
+def _die(how: str) -> None:
+    match how:
+        case "exit":
+            os._exit(1)
+        case "segfault":
+            ctypes.string_at(0)
+        case "gorge":
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, used + 2**26))
+            libc = ctypes.CDLL(None)
+            while libc.malloc(ctypes.c_size_t(2**24)):
+                pass
+            libc.abort()  # as a library does that has no memory left
+        case _:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _keep(seconds: float, *, busy: bool) -> None:

@@ -117,7 +117,7 @@ MORE_BUGS: tuple[Bug, ...] = (
 +    return action.last_until + provider.visible_after
 """
         },
-        _WELL,
+        SHAPES["order flow, probes, all goes well"],
         3,
         12,
     ),
@@ -136,8 +136,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "completed when the last step has been sent",
         {
             "machine.follow": """
--    if state.landed == len(spec.steps):
-+    if state.landed + len(state.active) == len(spec.steps) and not state.ready:
+-    if state.done == len(spec.steps):
++    if state.done + len(state.active) == len(spec.steps) and not state.ready:
 """
         },
         _WELL,

@@ -32,9 +32,11 @@ def test_no_law_is_broken_by_any_fault_that_is_reached(
         assert report.counts()[what] >= 0.9 * before, f"{what}: {report.counts()}, not {before}"
 
 
-def test_both_flows_are_explored_in_every_shape() -> None:
-    """Success, a refusal at each step, a refused undo, with and without probes and keys."""
-    assert len(SHAPES) == 4 * (7 + 5)
+def test_every_flow_is_explored_in_every_shape() -> None:
+    """Success, a refusal at each step, a refused undo, a straggler, with and without probes and
+    keys.
+    """
+    assert len(SHAPES) == 4 * (7 + 5 + 4 + 2)
     assert set(expected()) == set(SHORT) <= set(SHAPES)
 
 

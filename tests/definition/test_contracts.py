@@ -21,6 +21,7 @@ from saga import (
     Provider,
     Refused,
     Retry,
+    Undo,
     Unknown,
     input_of,
 )
@@ -100,6 +101,23 @@ def test_a_timeout_is_between_a_moment_and_a_day(make: Any, timeout: Any) -> Non
     assert code_of(make, timeout=timeout) == "bad-duration"
     assert make(timeout=0.5).timeout == 0.5
     assert make(timeout=timedelta(minutes=2)).timeout == 120
+
+
+class Refund(BaseModel):
+    refund_id: str
+    fee: Decimal | None = None
+
+
+async def refund(call: Undo[Args, Receipt]) -> Refund | None: ...
+
+
+def test_an_undo_says_what_it_cannot_give_back() -> None:
+    assert Compensation("pay.refund", refund, residual="fee").spec()["residual"] == "fee"
+    assert "residual" not in Compensation("pay.refund", refund).spec()
+    for name in ("charge", ""):
+        with pytest.raises(DefinitionError) as raised:
+            Compensation("pay.refund", refund, residual=name)
+        assert raised.value.code == "bad-residual"
 
 
 def test_an_undo_may_have_a_deadline() -> None:

@@ -58,7 +58,7 @@ def newer(copy: Copy) -> Iterator[Path]:
     def last(seq: int, body: str) -> str:
         if seq < count:
             return body
-        return body.replace('"format":1', '"format":2,"more":1').replace(
+        return body.replace('"format":2', '"format":3,"more":1').replace(
             '"writer":"', '"writer":"9'
         )
 

@@ -155,8 +155,8 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "an event without a name": ('"kind":"started"', '"kind":[]'),
     "a command that is no text": ('"commands":["start"]', '"commands":[1]'),
     "an event that is none": ('"events":[', '"events":[1,'),
-    "a format of none": ('"format":1', '"format":0'),
-    "a format that is true": ('"format":1', '"format":true'),
+    "a format of none": ('"format":2', '"format":0'),
+    "a format that is true": ('"format":2', '"format":true'),
 }
 
 

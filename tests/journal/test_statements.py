@@ -51,7 +51,7 @@ def test_every_row_is_written_and_counted_however_many_there_are(
         cursor.execute("PRAGMA defer_foreign_keys = ON")  # a definition is not what this is about
         assert statements.new_run.run(cursor, [_run(number) for number in numbers]) == count
         heads = [
-            ("ended", "completed", None, 2, None, 2.0, "", "1" * 64, f"r{number}", 1, "me", 1)
+            ("ended", "completed", None, 2, None, None, 2.0, "", "1" * 64, f"r{number}", 1, "me", 1)
             for number in numbers
         ]
         assert statements.head.run(cursor, heads) == count // 2  # the others are another's

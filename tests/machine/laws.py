@@ -17,6 +17,7 @@ from saga.machine.events import CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.plan import AskNow, Plan, plan
+from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, Attempt, Case, RunState
 from saga.machine.ways import contract_of
 from tests.machine.orders import order_for
@@ -134,7 +135,31 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
         raise LawBroken("9", f"{event.key} goes forward in a run that is stopped")
 
 
+def _settled(spec: SagaSpec, after: RunState) -> None:
+    """The outcome is what the settlement says line by line."""
+    lines = settlement(spec, after)
+    steps = {step.name: step for step in spec.steps}
+    stands = [
+        line for line in lines if line.fate == "landed" and steps[line.step].undo != "nothing"
+    ]
+    open_ones = [line for line in lines if line.fate == "open"]
+    if after.outcome == "completed":
+        missing = {step.name for step in spec.steps if not step.optional}
+        missing -= {line.step for line in lines if line.fate == "landed"}
+        if missing:
+            raise LawBroken("8", f"completed, and the settlement lacks {missing}")
+        return
+    if stands or open_ones:
+        raise LawBroken("8", f"ended {after.outcome}, and {[*stands, *open_ones]}")
+    accepted = [line for line in lines if line.fate == "accepted"]
+    if bool(accepted) != (after.outcome == "settled"):
+        raise LawBroken("8", f"ended {after.outcome}, accepted: {accepted}")
+    if any(line.by is None for line in accepted):
+        raise LawBroken("8", f"nobody has accepted {accepted}")
+
+
 def _end(spec: SagaSpec, after: RunState) -> None:
+    _settled(spec, after)
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
         skipped = [a for a in after.actions.values() if a.state == "skipped"]

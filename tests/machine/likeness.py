@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from saga.definition.spec import SagaSpec
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, Attempt, RunState
 from saga.machine.ways import contract_of
 from tests.machine.edges import Budget
 from tests.machine.world import World
@@ -58,6 +58,17 @@ def _landings(spec: SagaSpec, state: RunState, world: World, key: str, now: floa
     return key, tuple((one.receipt, max(one.at - now, oldest), one.taken_back) for one in ones)
 
 
+def _attempt(action: Action, one: Attempt, now: float) -> Hashable:
+    return (
+        action.attempts - one.number,
+        max(one.send_by - now, -1.0) if one.in_flight else 0.0,
+        one.threaded,
+        one.in_flight,
+        one.interrupted,
+        one.running,
+    )
+
+
 def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hashable:
     kind = None if action.case is None else state.cases[action.case].kind
     head = (
@@ -79,16 +90,7 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hash
     life = contract_of(spec, action).provider.key_life or 0.0
     return (
         *head,
-        tuple(
-            (
-                action.attempts - one.number,
-                max(one.send_by - now, -1.0) if one.in_flight else 0.0,
-                one.threaded,
-                one.in_flight,
-                one.running,
-            )
-            for one in action.open.values()
-        ),
+        tuple(_attempt(action, one, now) for one in action.open.values()),
         action.attempts == 0,
         max(action.first_at - now, -life),
         max(action.last_until - now, LONG_AGO),
@@ -101,6 +103,7 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hash
         None if first is None else max(first - now, LONG_AGO),
         action.conflict,
         action.repeats,
+        action.crashes,
         action.again,
         action.wish,
         max(action.due - now, 0.0),

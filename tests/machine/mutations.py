@@ -225,7 +225,10 @@ MUTATIONS = {
         f"keys / {PERSON}",
     ),
     "a retry does not start from zero": Mutation(
-        "settling", "    action.not_sent = action.resends = action.probes = 0\n", "", "table"
+        "settling",
+        "    action.not_sent = action.resends = action.probes = action.crashes = 0\n",
+        "",
+        "table",
     ),
     "a new generation has the old key": Mutation(
         "intents",

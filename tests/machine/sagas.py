@@ -99,6 +99,7 @@ def _contract(name: str, words: list[str], deadline: float | None) -> ContractSp
             factor=1.0,
             longest=1.0,
             jitter=0.0,
+            crashes=2,
             generations=2 if "lives" in words else 1,
         ),
         deadline=deadline,

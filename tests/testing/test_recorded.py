@@ -87,13 +87,14 @@ def unknown(key: str) -> Unknown:
         running=False,
         until=NOW + 30,
         conflict=False,
+        interrupted="",
         repeats=False,
         due=NOW,
     )
 
 
 def turn(cause: str = "cancelled", step: str | None = None) -> WindingDown:
-    return WindingDown(cause=cause, step=step, error=None)
+    return WindingDown(cause=cause, step=step, error=None, reason="")
 
 
 def opened(case: str, key: str) -> CaseOpened:

@@ -1,0 +1,49 @@
+"""Journals that an earlier version has written are read, completed and come to the same end.
+
+`format_1.json` holds journals as the first version wrote them, with nearly every kind of event, and
+what that version made of them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saga.journal.formats import FORMAT
+from saga.journal.records import read_record
+from saga.machine.evolve import evolve
+from saga.machine.state import new_state
+from tests.machine.sagas import line
+
+JOURNALS: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("format_1.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("place", range(len(JOURNALS)))
+def test_a_journal_of_the_first_format_comes_to_the_same_end(place: int) -> None:
+    journal = JOURNALS[place]
+    state = new_state(line(*journal["steps"]))
+    for body in journal["bodies"]:
+        record = read_record(body)
+        for event in record.events:
+            evolve(state, event, record.at)
+    assert (state.phase, state.outcome) == (journal["phase"], journal["outcome"])
+    actions = {key: [action.state, action.attempts] for key, action in state.actions.items()}
+    assert actions == journal["actions"]
+    assert state.rests  # nobody has declared then that it is watched
+
+
+def test_only_what_the_earlier_format_had_is_completed() -> None:
+    """The same text under today's format, or with one field less, is damage."""
+    for journal in JOURNALS:
+        body = json.loads(journal["bodies"][1])
+        assert body["events"][0]["kind"] == "intended"
+        with pytest.raises(ValueError, match="other fields"):
+            read_record(json.dumps({**body, "format": FORMAT}))
+        del body["events"][0]["digest"]
+        with pytest.raises(ValueError, match="other fields"):
+            read_record(json.dumps(body))
