@@ -28,6 +28,7 @@ from saga.definition import (
     Step,
     Undo,
     Unknown,
+    Wait,
     bind,
     input_of,
 )
@@ -83,6 +84,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Step",
     "Undo",
     "Unknown",
+    "Wait",
     "bind",
     "input_of",
     # saga.errors

@@ -1,4 +1,4 @@
-"""The client: start, show, wait, cancel, report, decide, look after. Synchronous, for any thread.
+"""The client: start, show, wait, cancel, signal, report, decide, look after. For any thread.
 
 Every answer is true when it is given: what was accepted is durable. There is no async twin; inside
 a running loop only `wait` is refused.
@@ -6,68 +6,42 @@ a running loop only `wait` is refused.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from saga.clock import Clock
 from saga.definition.names import RUN_ID_MAX, check_id
 from saga.definition.saga import Saga
-from saga.definition.tuning import Duration
 from saga.definition.values import read_input
-from saga.errors import BadInput, NotAllowed, SagaError
-from saga.ids import Ids
+from saga.errors import BadInput, NotAllowed
 from saga.inquiries.alive import alive
-from saga.inquiries.health import Health, health
 from saga.inquiries.pausing import PauseView, one_name, paused, resumed
-from saga.inquiries.records import RecordView, record_views
-from saga.inquiries.runs import duration, known_id, list_runs, noticed, shown, until_rest
-from saga.inquiries.source import Source
-from saga.inquiries.verification import Verification, verify
-from saga.inquiries.why import Why, why
+from saga.inquiries.runs import known_id, noticed
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.journal.starting import start_run
-from saga.journal.verify import Progress
-from saga.machine.commands import Cancel, Rejection, Report, Start
+from saga.machine.commands import Cancel, Rejection, Report, Signal, Start
+from saga.reader import Reader
 from saga.reconciliation.asking import asked
 from saga.reconciliation.cases import Case
-from saga.reconciliation.queue import Decision, list_cases, read_case, resolve_case
+from saga.reconciliation.queue import Decision, read_case, resolve_case
 from saga.reconciliation.words import checked_text, echoed, receipt_value, unix_time, who
-from saga.settings import Settings
 from saga.views import Run, run_view
 
 __all__ = ["Client"]
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741  the input, as in Saga[I]
-T = TypeVar("T")
 
 _TENANT_LONGEST = 64
 
 
-class Client:
+class Client(Reader):
     """A view of one database: `url`, else `SAGA_DATABASE_URL`, else `sqlite:///saga.db`.
 
     Constructing it reads the environment and touches no file. Only `start` makes a database; every
-    other method raises `DatabaseError` where there is none.
+    other method raises `DatabaseError` where there is none. The questions are those of `Reader`.
     """
-
-    def __init__(
-        self, url: str | None = None, *, clock: Clock | None = None, ids: Ids | None = None
-    ) -> None:
-        settings = Settings()
-        self._source = Source(
-            url or settings.database_url, settings.keyring(), clock or Clock(), ids or Ids()
-        )
-        self._read_cases: dict[str, tuple[int, float]] = {}  # case: its version here, and when
-
-    def close(self) -> None:
-        """Give back the connections; the client can be used again."""
-        self._source.close()
-
-    # ---- runs
 
     def start(
         self,
@@ -105,47 +79,6 @@ class Client:
             run = run_view(history, f"already started at {at}, {how}; use another run id")
         return noticed(run, self._read(lambda connection: alive(connection, self._source)))
 
-    def show(self, run_id: str) -> Run:
-        """A run as it stands. Raises `UnknownRun`. One that does not verify is shown as damaged."""
-        return self._read(lambda connection: shown(connection, self._source, known_id(run_id)))
-
-    def runs(
-        self,
-        phase: str | None = None,
-        saga: str | None = None,
-        limit: int = 100,
-        after: str | None = None,
-    ) -> list[Run]:
-        """Runs in the order of their ids; `after` is the last id of the page before."""
-        return self._read(
-            lambda connection: list_runs(
-                connection, self._source, phase=phase, saga=saga, limit=limit, after=after
-            )
-        )
-
-    def why(self, run_id: str) -> Why:
-        """Why a run stands where it stands, and what would free it. Raises `UnknownRun`."""
-        return self._read(lambda connection: why(connection, self._source, known_id(run_id)))
-
-    def journal(self, run_id: str) -> list[RecordView]:
-        """All that happened to a run, record by record. Raises `UnknownRun`."""
-        keys = self._source.keys
-        return self._read(lambda connection: record_views(connection, keys, known_id(run_id)))
-
-    def wait(self, run_id: str, timeout: Duration | None = None) -> Run:
-        """Wait until a run has ended, has an open case or is damaged.
-
-        Raises `TimeoutError` and `UnknownRun`.
-        """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return until_rest(self._source, known_id(run_id), duration("timeout", timeout))
-        raise SagaError(
-            "wait() would block this event loop",
-            remedy="use await asyncio.to_thread(client.wait, run_id)",
-        )
-
     def cancel(self, run_id: str, *, reason: str, actor: str | None = None) -> Run:
         """Have a run undone. Recorded when this returns; calls in flight are settled first.
 
@@ -159,6 +92,31 @@ class Client:
             known_id(run_id),
             lambda at: Cancel(at=at, reason=reason, actor=by),
             unchanged=Rejection.WINDING_DOWN,
+        )
+
+    def signal(
+        self,
+        run_id: str,
+        wait: str,
+        payload: Any = None,
+        *,
+        message_id: str,
+        actor: str | None = None,
+    ) -> Run:
+        """Bring what a `Wait` waits for: an instance of its model, or a dict that fits it.
+
+        `message_id` is the sender's: the same message is taken once, however often it comes. One
+        that comes before its wait begins is kept. Raises `NotAllowed` for a wait that the run does
+        not have or that is over, and once the run has ended or is being undone; `Conflict` for a
+        known message with another payload.
+        """
+        message = check_id("message id", message_id, RUN_ID_MAX)
+        plain, by = receipt_value({} if payload is None else payload), who(actor)
+        return asked(
+            self._source,
+            known_id(run_id),
+            lambda at: Signal(at=at, wait=wait, message=message, payload=plain, actor=by),
+            unchanged=Rejection.NOTHING_NEW,
         )
 
     def report(self, run_id: str, key: str, *, digest: str, attempt: int, receipt: Any) -> Run:
@@ -177,19 +135,6 @@ class Client:
             lambda at: Report(at=at, key=key, digest=digest, attempt=attempt, receipt=plain),
             unchanged=Rejection.NOTHING_NEW,
         )
-
-    # ---- cases
-
-    def cases(self, state: str | None = "open") -> list[Case]:
-        """The reconciliation queue, oldest first: `open`, `closed`, or all with `None`."""
-        if state not in (None, "open", "closed"):
-            raise BadInput(f"there is no case state {state!a}", remedy="say open, closed or None")
-        return self._noted(self._read(lambda c: list_cases(c, *self._reading(), state)))
-
-    def case(self, case_id: str) -> Case:
-        """One case, with the verdicts that are possible. Raises `UnknownCase`."""
-        (case,) = self._noted([self._read(lambda c: read_case(c, *self._reading(), case_id))])
-        return case
 
     def resolve(
         self,
@@ -231,8 +176,6 @@ class Client:
         )
         return self._noted([resolve_case(self._source.database(), case_id, decision)])[0]
 
-    # ---- the whole
-
     def pause(
         self,
         saga: str | None = None,
@@ -263,29 +206,3 @@ class Client:
         return resumed(
             self._source, kind, name, reason and checked_text("reason", reason), who(actor)
         )
-
-    def health(self) -> Health:
-        """Who is alive, what is late, damaged, stuck, paused or waits for a person."""
-        return health(self._source)
-
-    def verify(
-        self, run_id: str | None = None, *, progress: Progress | None = None
-    ) -> Verification:
-        """Verify every stored byte of one run, or of everything. Raises `UnknownRun`.
-
-        `progress(done, total)` is called now and then with numbers of runs.
-        """
-        return verify(self._source, None if run_id is None else known_id(run_id), progress)
-
-    # ---- inside
-
-    def _read(self, work: Callable[[Any], T]) -> T:
-        return self._source.read(work)
-
-    def _reading(self) -> tuple[Any, Any, float]:
-        return self._source.keys, self._source.specs(), self._source.now()
-
-    def _noted(self, cases: Sequence[Case]) -> list[Case]:
-        for case in cases:
-            self._read_cases[case.id] = (case.version, case.read_at.timestamp())
-        return list(cases)

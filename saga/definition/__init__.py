@@ -38,6 +38,7 @@ from saga.definition.values import (
     read_receipt,
     receipt_json,
 )
+from saga.definition.wait import Wait
 
 __all__ = [
     "FORMAT",
@@ -72,6 +73,7 @@ __all__ = [
     "StepSpec",
     "Undo",
     "Unknown",
+    "Wait",
     "arguments",
     "arguments_json",
     "bind",

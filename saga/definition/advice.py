@@ -9,6 +9,7 @@ from typing import Any
 from saga.definition.contracts import Compensation, Effect
 from saga.definition.saga import Saga
 from saga.definition.step import Step
+from saga.definition.wait import Wait
 
 __all__ = ["DefinitionWarning", "warnings"]
 
@@ -30,6 +31,8 @@ def warnings(saga: Saga[Any]) -> list[DefinitionWarning]:
     """What `saga check` warns of, in the order of the steps, effect before compensation."""
     found: list[DefinitionWarning] = []
     for step in saga.steps:
+        if isinstance(step, Wait):
+            continue
         found.extend(_contract_warnings(step, step.effect))
         if isinstance(step.compensation, Compensation):
             found.extend(_contract_warnings(step, step.compensation))

@@ -46,6 +46,9 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
         shown += f"<br/>nothing to undo: {_label(undo['reason'])}"
     marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
     shown += "".join(f"<br/>{mark}" for mark in marks)
+    if "wait" in row:
+        waits = [part for part in ("time", "until", "signal", "limit") if row["wait"][part]]
+        shown = f"{_label(name)}<br/>waits: {', '.join(waits)}"
     nodes = [f'    s{index}["{shown}"]']
     if _is_undone(row):
         undone = _label(undo["name"], undo["version"], "@")

@@ -20,6 +20,7 @@ from saga.definition.references import parts_of
 from saga.definition.spec import FORMAT, SagaSpec, read_spec, spec_digest
 from saga.definition.step import Step
 from saga.definition.tuning import Duration, seconds
+from saga.definition.wait import Wait
 from saga.errors import BadInput, DefinitionError
 
 __all__ = ["App", "Lifespan", "Saga"]
@@ -56,6 +57,7 @@ class Saga(Generic[I]):
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
         self.input_model: type[I] = _input_model(input, what)
         self.steps = tuple(steps)
+        _check_waits(self.steps, self.deadline)
         self._text = canonical(self._specification(check_steps(name, self.input_model, self.steps)))
         self._digest = spec_digest(self.spec())
 
@@ -102,6 +104,7 @@ class Saga(Generic[I]):
                     "hold": step.hold,
                     # What is not declared is not stored: digests stay what they were.
                     **{part: True for part in ("optional", "pivot") if getattr(step, part)},
+                    **({"wait": step.wait_spec()} if isinstance(step, Wait) else {}),
                     "args": step.args.binding,
                     "effect": step.effect.spec(),
                     "undo": step.compensation.spec(),
@@ -156,6 +159,17 @@ class App:
 
     def __repr__(self) -> str:
         return f"<App of {', '.join(saga.name for saga in self.sagas)}>"
+
+
+def _check_waits(steps: Sequence[Step[Any, Any]], deadline: float | None) -> None:
+    """Nothing waits for ever."""
+    for step in steps:
+        if isinstance(step, Wait) and step.signal and step.limit is None and deadline is None:
+            raise DefinitionError(
+                "endless-wait",
+                f"wait {step.name!r} may wait for ever",
+                remedy="Give it a limit=, or the saga a deadline=",
+            )
 
 
 def _input_model(given: object, what: str) -> type[Any]:

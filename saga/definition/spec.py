@@ -21,6 +21,7 @@ __all__ = [
     "SagaSpec",
     "StepSpec",
     "UndoKind",
+    "WaitSpec",
     "meaning",
     "read_spec",
     "spec_digest",
@@ -101,6 +102,16 @@ class ContractSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitSpec:
+    """What a step waits for that calls nothing: one of a time, a moment by its path, a signal."""
+
+    time: float | None
+    until: tuple[str, ...] | None
+    signal: bool
+    limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class StepSpec:
     """A named use of an effect. `after` and `before` are positions in `SagaSpec.steps`."""
 
@@ -115,6 +126,7 @@ class StepSpec:
     hold: bool = True
     optional: bool = False
     declared_pivot: bool = False
+    wait: WaitSpec | None = None
 
     @property
     def irreversible(self) -> bool:
@@ -168,10 +180,21 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
             hold=row["hold"],
             optional=row.get("optional", False),
             declared_pivot=row.get("pivot", False),
+            wait=_wait(row["wait"]) if "wait" in row else None,
         )
         for index, row in enumerate(rows)
     )
     return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps)
+
+
+def _wait(row: Mapping[str, Any]) -> WaitSpec:
+    until = row["until"]
+    return WaitSpec(
+        time=row["time"],
+        until=None if until is None else tuple(until),
+        signal=row["signal"] is not None,
+        limit=row["limit"],
+    )
 
 
 def _contract(row: Mapping[str, Any]) -> ContractSpec:
@@ -204,6 +227,7 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
                 "after": row["after"],
                 "hold": row["hold"],
                 **{part: True for part in ("optional", "pivot") if row.get(part)},
+                **({"wait": row["wait"]} if "wait" in row else {}),
                 "args": _binding_meaning(row["args"]),
                 "effect": {
                     part: row["effect"][part]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 
 from saga.journal.history import History
 from saga.journal.pauses import Pause
@@ -192,6 +193,8 @@ def _settled(history: History, index: int) -> bool:
 
 def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold:
     step, what = history.spec.steps[action.step].name, _name(history, action)
+    if move.next is Next.WAIT:
+        return _wait_hold(history, action, move)
     rule, text, freed = _words(action, move, what)
     if move.at <= now and move.next is not Next.AWAIT:
         text += "; that is due now"
@@ -208,12 +211,33 @@ def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold
     )
 
 
+def _wait_hold(history: History, action: Action, move: Move) -> Hold:
+    step = history.spec.steps[action.step]
+    signal = step.wait is not None and step.wait.signal
+    text = f"{step.name} waits for a signal" if signal else f"{step.name} waits"
+    if move.at < inf:
+        text += (
+            f", at most until {clock_time(move.at)}" if signal else f" until {clock_time(move.at)}"
+        )
+    freed = f"saga signal {history.state.run_id} {step.name} --message-id ID"
+    return Hold(
+        rule="waits",
+        text=text,
+        next_at=moment(move.at) if move.at < inf else moment(history.state.deadline_at),
+        freed_by=freed if signal else "that time",
+        step=step.name,
+        direction=FORWARD,
+    )
+
+
 def _name(history: History, action: Action) -> str:
     step = history.spec.steps[action.step].name
     return step if action.direction == FORWARD else f"the undo of {step}"
 
 
-def _words(action: Action, move: Move, what: str) -> tuple[str, str, str]:  # noqa: PLR0911
+def _words(  # noqa: PLR0911  one line for each thing that it may be
+    action: Action, move: Move, what: str
+) -> tuple[str, str, str]:
     """Rule, sentence and way out of a move: one line for each thing that it may be."""
     report = "a report of its receipt"
     match move.next:

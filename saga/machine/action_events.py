@@ -22,6 +22,7 @@ __all__ = [
     "Skipped",
     "Undone",
     "Unknown",
+    "WaitBegun",
     "Watched",
 ]
 
@@ -46,6 +47,15 @@ class Intended:
     undo: str | None  # written ahead: contract of the compensation
     undo_key: str | None
     deadline_at: float | None
+
+
+@fact
+class WaitBegun:
+    """A step that only waits has begun; `until` is when it is over by itself (unix seconds)."""
+
+    kind: ClassVar[str] = "wait_begun"
+    key: str
+    until: float | None
 
 
 @fact

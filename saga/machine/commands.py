@@ -25,6 +25,7 @@ __all__ = [
     "Report",
     "Resolve",
     "Send",
+    "Signal",
     "Start",
     "Unfreezable",
     "Wake",
@@ -124,6 +125,17 @@ class Wake:
 
 
 @fact
+class Signal:
+    """What a wait waits for. The same message is taken once, however often it comes."""
+
+    at: float
+    wait: str
+    message: str
+    payload: Json
+    actor: str | None
+
+
+@fact
 class Cancel:
     at: float
     reason: str
@@ -169,6 +181,7 @@ Command: TypeAlias = (
     | ProbeAnswer
     | Lost
     | Wake
+    | Signal
     | Cancel
     | Report
     | Resolve
@@ -183,6 +196,7 @@ _NAMES: dict[type[Command], str] = {
     ProbeAnswer: "probe",
     Lost: "lost",
     Wake: "wake",
+    Signal: "signal",
     Cancel: "cancel",
     Report: "report",
     Resolve: "resolve",

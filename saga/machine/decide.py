@@ -25,6 +25,7 @@ from saga.machine.commands import (
     Report,
     Resolve,
     Send,
+    Signal,
     Start,
     Unfreezable,
     Wake,
@@ -37,6 +38,7 @@ from saga.machine.plan import sends
 from saga.machine.resolve import resolved
 from saga.machine.results import answered, landed, lost, replied
 from saga.machine.state import RunState
+from saga.machine.waiting import signalled
 from saga.machine.ways import contract_of
 
 __all__ = ["Decision", "decide", "transition"]
@@ -90,6 +92,9 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
             return tuple(events) or Rejected(Rejection.NOTHING_DUE, "nothing was in flight")
         case Cancel():
             return _cancel(spec, state, command)
+        case Signal():
+            answer = signalled(spec, state, command)
+            return answer if isinstance(answer, Rejected) else tuple(answer)
         case Resolve():
             answer = resolved(spec, state, command)
             return answer if isinstance(answer, Rejected) else tuple(answer)

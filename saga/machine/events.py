@@ -25,6 +25,7 @@ from saga.machine.action_events import (
     Skipped,
     Undone,
     Unknown,
+    WaitBegun,
     Watched,
 )
 from saga.machine.facts import Error, Json, fact
@@ -37,6 +38,7 @@ __all__ = [
     "DeadlinePassed",
     "Ended",
     "Event",
+    "Signalled",
     "Started",
     "WindingDown",
 ]
@@ -55,6 +57,17 @@ class Started:
     definition: str  # digest of the definition that the run is pinned to
     input: Json
     deadline_at: float | None
+    actor: str | None
+
+
+@fact
+class Signalled:
+    """Somebody has brought what a wait waits for, under a message id; kept until it is needed."""
+
+    kind: ClassVar[str] = "signalled"
+    step: str
+    message: str
+    payload: Json
     actor: str | None
 
 
@@ -115,6 +128,7 @@ class Ended:
 Event: TypeAlias = (
     Started
     | Intended
+    | WaitBegun
     | Sending
     | Landed
     | Refused
@@ -130,6 +144,7 @@ Event: TypeAlias = (
     | Renewed
     | Accepted
     | Undone
+    | Signalled
     | CancelRecorded
     | DeadlinePassed
     | WindingDown

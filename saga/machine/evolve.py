@@ -6,6 +6,7 @@ place, since its owner has the only copy and a copy per event is quadratic for a
 
 from __future__ import annotations
 
+from math import inf
 from typing import assert_never
 
 from saga.machine import settling
@@ -25,6 +26,7 @@ from saga.machine.action_events import (
     Skipped,
     Undone,
     Unknown,
+    WaitBegun,
     Watched,
 )
 from saga.machine.events import (
@@ -34,10 +36,11 @@ from saga.machine.events import (
     DeadlinePassed,
     Ended,
     Event,
+    Signalled,
     Started,
     WindingDown,
 )
-from saga.machine.state import Action, Case, RunState
+from saga.machine.state import Action, Case, Received, RunState
 
 __all__ = ["evolve"]
 
@@ -49,6 +52,9 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
     match event:
         case Intended():
             _intended(state, event, at)
+        case WaitBegun():
+            action = state.actions[event.key]
+            action.due = inf if event.until is None else event.until
         case Sending():
             settling.sending(state.actions[event.key], event, at)
         case Landed():
@@ -92,6 +98,9 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
+        case Signalled():
+            step = next(step.index for step in state.steps if step.name == event.step)
+            state.signals[step] = Received(event.message, event.payload)
         case CancelRecorded():
             state.cancel = event.reason
         case DeadlinePassed():

@@ -19,6 +19,7 @@ from saga.machine.events import (
 )
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.unwinding import settled
+from saga.machine.waiting import begun_waits, ended_waits
 from saga.machine.watching import last_reading, watch_until
 from saga.machine.ways import Next, contract_of, next_move, way_out
 
@@ -35,16 +36,17 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    if skips := _skips(spec, state, now):
-        return skips
+    if over := ended_waits(spec, state, now) or _skips(spec, state, now):
+        return over
     if state.done == len(spec.steps):
         return [Ended(outcome="completed")]
-    if state.past_pivot:
-        return []
-    if state.deadline_at is not None and now >= state.deadline_at and not state.deadline_passed:
-        return [DeadlinePassed()]
-    turn = _turn(spec, state, now)
-    return [] if turn is None else [turn]
+    if not state.past_pivot:
+        late = state.deadline_at is not None and now >= state.deadline_at
+        if late and not state.deadline_passed:
+            return [DeadlinePassed()]
+        if (turn := _turn(spec, state, now)) is not None:
+            return [turn]
+    return begun_waits(spec, state, now)
 
 
 def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:

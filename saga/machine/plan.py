@@ -7,6 +7,7 @@ listed is accepted by `decide`: both use `begins` and `sends`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
@@ -84,7 +85,7 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
         move = next_move(spec, state, action, now)
         if move is None:
             continue
-        if move.next is Next.AWAIT or move.at > now:
+        if move.next in (Next.AWAIT, Next.WAIT) or move.at > now:
             due.append(move.at)
         elif move.next is Next.SEND:
             todo.append(SendNow(action.key))
@@ -102,10 +103,10 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             todo.append(AskNow(action.key))
     todo += [BeginNow(of.step, of.key, 1) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
-        todo += [BeginNow(step, None, 1) for step in state.ready]
+        todo += [BeginNow(step, None, 1) for step in state.ready if spec.steps[step].wait is None]
         if state.deadline_at is not None and not state.past_pivot:
             due.append(state.deadline_at)
-    return Plan(tuple(todo), now if todo else min(due, default=None))
+    return Plan(tuple(todo), now if todo else min([at for at in due if at < inf], default=None))
 
 
 def sends(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
@@ -130,5 +131,6 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     if command.generation != 1:
         return False
     if of is None:
-        return step in state.ready and goes_forward(state, now)
+        calls = spec.steps[step].wait is None
+        return calls and step in state.ready and goes_forward(state, now)
     return of in undo_ready(spec, state, now)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.facts import Error, Json
 
-__all__ = ["FORWARD", "UNDO", "Action", "Attempt", "Case", "RunState", "new_state"]
+__all__ = ["FORWARD", "UNDO", "Action", "Attempt", "Case", "Received", "RunState", "new_state"]
 
 FORWARD = "forward"
 UNDO = "undo"
@@ -122,6 +122,14 @@ class Case:
     evidence: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A signal, kept for the wait that it is for."""
+
+    message: str
+    payload: Json
+
+
 @dataclass(slots=True)
 class RunState:
     """One run. `steps` is there for its edges, which the pinned digest covers; never for tuning."""
@@ -150,6 +158,7 @@ class RunState:
     accepted: bool = False  # a person took something as it is
     actions: dict[str, Action] = field(default_factory=dict)
     forward: list[Action | None] = field(default_factory=list)  # newest generation, by step
+    signals: dict[int, Received] = field(default_factory=dict)  # by step
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
     strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended

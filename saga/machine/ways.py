@@ -32,6 +32,7 @@ __all__ = [
 class Next(Enum):
     """What comes next for an action."""
 
+    WAIT = auto()  # a step that only waits, at most until `at`
     AWAIT = auto()  # a call is in flight (`at` is its `send_by`), or has still not returned
     SEND = auto()  # one more attempt under its key
     PROBE = auto()  # ask by key
@@ -87,20 +88,23 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     """The next move of an action that is not in flight, as if no person were looking at it."""
     if action.superseded or action.state in ("landed", "accepted", "skipped"):
         return None
-    contract = contract_of(spec, action)
+    step, contract = spec.steps[action.step], contract_of(spec, action)
     unknown = action.state == "unknown"
     if unknown and action.undoing is not None:
         return None  # without a receipt; that undo has its own ways out
     if not unknown and action.direction == FORWARD and not goes_forward(state, now):
         return None
+    if step.wait is not None and action.state == "intended":
+        return Move(Next.WAIT, min(action.due, action.deadline_at or inf))
     if _as_asked(state, action, contract, now):
         return Move(Next.SEND if action.wish == "same" else Next.RENEW, action.due)
     if unknown:
-        return _unknown(state, action, spec.steps[action.step], contract, now)
+        return _unknown(state, action, step, contract, now)
     if action.state == "refused":
         if _may_renew(action, contract) and _in_time(action, now):
             return Move(Next.RENEW, action.due)
-        return _spent(state, action, now, "refused", "undo_refused")
+        cause = "refused" if step.wait is None else "deadline"
+        return _spent(state, action, now, cause, "undo_refused")
     if action.state == "absent":
         return _absent(state, action, contract, now)
     if action.not_sent < contract.retry.attempts and _in_time(action, now):

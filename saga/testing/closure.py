@@ -9,7 +9,7 @@ any number of crashes is covered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from saga.testing.likeness import likeness
@@ -37,6 +37,7 @@ class Options:
     crashes: int | None = None
     runs: int | None = None
     cancel: bool = False
+    signals: bool = False
     rival: bool = False
     person: bool = False
     doubt: bool = False
@@ -97,7 +98,9 @@ class Closure:
         self._report.points += len(points)
         self._live(state, None, "started after a long outage", outage=_OUTAGE)
         if self._options.cancel:
-            self._cancelled(state)
+            self._somebody(state, "somebody cancels", self._stage.cancel)
+        if self._options.signals:
+            self._somebody(state, "somebody signals", self._stage.signal)
         if self._options.crashes is None or state.depth < self._options.crashes:
             self._faults.append(self._all_faults(state, points))
         else:
@@ -118,6 +121,8 @@ class Closure:
             yield Strike.LATE
         if self._options.cancel and point.kind is not Kind.PROBE:
             yield Strike.CANCELLED
+        if self._options.signals and point.kind is not Kind.PROBE:
+            yield Strike.SIGNALLED
         if point.kind is Kind.TRANSACTION:
             yield from _RIVALS if self._options.rival else ()
             yield from (Strike.REFUSED, Strike.DOUBTED) if self._options.doubt else ()
@@ -162,13 +167,13 @@ class Closure:
                 way = (*trace, f"a person decides {case_id}: {verdict}")
                 self._reached(image, _Durable(image, way, state.depth, judged=True))
 
-    def _cancelled(self, state: _Durable) -> None:
-        """Somebody cancels while no orchestrator lives."""
+    def _somebody(self, state: _Durable, what: str, does: Callable[[], None]) -> None:
+        """Somebody does something while no orchestrator lives."""
         self._stage.restore(state.image)
         self._stage.observer.look()
-        self._stage.cancel()
+        does()
         image = self._stage.image()
-        trace = (*state.trace, "somebody cancels")
+        trace = (*state.trace, what)
         self._reached(image, _Durable(image, trace, state.depth, state.judged))
 
     def _passed(self, seam: Seam) -> None:

@@ -29,6 +29,7 @@ def explore(
     crashes: int | None = None,
     runs: int | None = None,
     cancel: bool = False,
+    signals: Mapping[str, Any] | None = None,
     rival: bool = False,
     person: bool = False,
     doubt: bool = False,
@@ -45,7 +46,8 @@ def explore(
     number of crashes is covered. The laws are checked at every call, every commit and every end.
 
     `crashes` bounds the number of crashes in a row, `runs` the number of orchestrators started,
-    `enough` the violations after which to stop. `cancel`: somebody cancels, at every moment.
+    `enough` the violations after which to stop. `cancel`: somebody cancels, at every moment;
+    `signals`: or brings these payloads to the waits of these names.
     `rival`: another orchestrator takes over while this one sleeps, at every transaction.
     `person`: a person decides a case, in every way that is possible, once. `doubt`: a commit
     returns an error, whether or not it happened.
@@ -54,8 +56,7 @@ def explore(
     real, again and again; what they return counts as landed. `own`: the objects in which they keep
     their state, which are copied and put back. `lifespan` as in `App`. Nobody waits: time moves.
     """
-    given = [inputs] if isinstance(inputs, BaseModel | Mapping) else list(inputs)
-    options = Options(crashes, runs, cancel, rival, person, doubt, enough)
+    options = Options(crashes, runs, cancel, bool(signals), rival, person, doubt, enough)
     report = Report(saga.name)
     worlds = worlds_of([saga])
     if len(worlds) > 1:
@@ -63,8 +64,8 @@ def explore(
     world = worlds[0] if worlds else World()
     began = Clock().monotonic()
     with _untouched(world), _quiet():
-        for one in given:
-            stage = Stage(App(saga, lifespan=lifespan), world, own)
+        for one in [inputs] if isinstance(inputs, BaseModel | Mapping) else inputs:
+            stage = Stage(App(saga, lifespan=lifespan), world, own, signals or {})
             try:
                 Closure(stage, options, report).explore(stage.begin(one))
             finally:

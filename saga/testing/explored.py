@@ -110,7 +110,12 @@ class ExploredDatabase(Database):
         self._strike = self.seam.arrive(Kind.TRANSACTION)
         if self._strike is Strike.BEFORE:
             self.seam.die()
-        if self._strike in (Strike.CANCELLED, Strike.OVERTAKEN, Strike.CLAIMED):
+        if self._strike in (
+            Strike.CANCELLED,
+            Strike.SIGNALLED,
+            Strike.OVERTAKEN,
+            Strike.CLAIMED,
+        ):
             self.hooks.meanwhile(self._strike)
         return self._strike
 
@@ -215,7 +220,7 @@ class ExploredCaller(Caller):
         if strike is Strike.UNSENT:
             seam.die()
         hooks.sent(call, probe)
-        if strike is Strike.CANCELLED:
+        if strike in (Strike.CANCELLED, Strike.SIGNALLED):
             hooks.meanwhile(strike)
         seam.announce(call, Fate.LATE if strike is Strike.LATE else Fate.ACT)
         try:

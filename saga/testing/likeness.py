@@ -26,6 +26,7 @@ def likeness(run: Watched, spec: SagaSpec, now: float) -> tuple[object, ...]:
         state.cancel is not None,
         state.deadline_passed,
         state.accepted,
+        tuple(sorted(state.signals)),
         state.deadline_at is not None and now >= state.deadline_at,
         run.head.due is None,
         tuple(_action(spec, state, action, now) for action in state.actions.values()),
@@ -42,6 +43,9 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> tupl
         action.superseded,
         action.undone,
         action.answered_for,
+        action.late,
+        action.undoing is not None,
+        action.watch is not None and now >= action.watch,
     )
     if action.key not in state.active:
         return settled
@@ -50,7 +54,11 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> tupl
     bound = absence_bound(action, contract.provider)
     return (
         *settled,
-        tuple((one.in_flight, one.running, one.threaded) for one in action.open.values()),
+        tuple(
+            (one.in_flight, one.running, one.threaded, one.interrupted)
+            for one in action.open.values()
+        ),
+        (action.crashes, action.repeats, action.state == "intended" and now >= action.due),
         (action.not_sent, action.resends, action.probes, action.refusals),
         (action.asked, action.last_answer, action.conflict, action.again, action.wish),
         action.first_absent is not None,

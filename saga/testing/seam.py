@@ -51,6 +51,7 @@ class Strike(StrEnum):
     UNANSWERED = "the reply is lost"
     UNRECORDED = "dies before the reply is recorded"
     CANCELLED = "somebody cancels"
+    SIGNALLED = "somebody signals"
     OVERTAKEN = "sleeps before it, another does the rest"
     CLAIMED = "sleeps before it, another claims and dies"
     NAPS = "sleeps after its commit, and wakes in time"

@@ -10,7 +10,7 @@ import asyncio
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from saga.errors import DatabaseError
 from saga.journal.database import database_path
 from saga.journal.definitions import Specs
 from saga.journal.transact import ask
-from saga.machine.commands import Cancel
+from saga.machine.commands import Command
 from saga.settings import Settings
 from saga.testing.explored import LEASE, CountedIds, ExploredDatabase, Hooks, explored
 from saga.testing.laws import broken_laws
@@ -33,6 +33,7 @@ from saga.testing.observer import Observer
 from saga.testing.outside import Answer, Snapshot
 from saga.testing.person import decide_case, verdicts_on
 from saga.testing.seam import Crash, Fault, Point, Seam, Strike
+from saga.testing.somebody import cancel, signals
 from saga.testing.violation import Violation
 from saga.testing.world import World
 
@@ -66,7 +67,9 @@ class Life:
 class Stage:
     """`own`: objects in which effects that are not of `world` keep their state."""
 
-    def __init__(self, app: App, world: World, own: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, app: App, world: World, own: Sequence[Any], payloads: Mapping[str, Any]
+    ) -> None:
         memory = str(_MEMORY) if _MEMORY.is_dir() else None
         self._folder = Path(tempfile.mkdtemp(prefix="saga-explore-", dir=memory))
         self.url = f"sqlite:///{self._folder / 'explored.db'}"
@@ -74,7 +77,7 @@ class Stage:
         ends = ("", "-wal", "-journal", "-shm")
         self._files = tuple(path.with_name(path.name + end) for end in ends)
         self.app, self.world, self.clock = app, world, MovingClock()
-        self._own = own
+        self._own, self._signals = own, payloads
         self._claims_only = False
         self._ids = CountedIds()
         self._client = Client(self.url, clock=self.clock, ids=self._ids)
@@ -225,6 +228,8 @@ class Stage:
     def _meanwhile(self, strike: Strike) -> None:
         if strike is Strike.CANCELLED:
             self.cancel()
+        elif strike is Strike.SIGNALLED:
+            self.signal()
         elif strike is Strike.NAPS:
             self.clock.move(LEASE / 2)
         else:
@@ -232,13 +237,16 @@ class Stage:
 
     def cancel(self) -> None:
         """A client cancels, if that is still possible."""
+        self._ask([cancel])
+
+    def signal(self) -> None:
+        """Somebody brings what the run waits for; the second time again."""
+        self._ask(signals(self._signals))
+
+    def _ask(self, letters: Sequence[Callable[[float], Command]]) -> None:
         database = self._databases[2]
-        ask(
-            database,
-            Specs(database.keys),
-            RUN_ID,
-            lambda at: Cancel(at=at, reason="explored", actor="explorer"),
-        )
+        for letter in letters:
+            ask(database, Specs(database.keys), RUN_ID, letter)
         self.observer.look()
 
     def verdicts(self) -> list[tuple[str, str]]:

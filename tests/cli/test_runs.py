@@ -33,6 +33,7 @@ def test_no_other_verb_makes_a_database(shell: Shell) -> None:
         ("why", "t1"),
         ("wait", "t1"),
         ("cancel", "t1", "--reason", "x"),
+        ("signal", "t1", "paid", "--message-id", "m1"),
         ("cases",),
         ("case", "t1/1"),
         ("resolve", "t1/1", "probe", "--reason", "x"),

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from saga import BadInput, Client, Conflict, DatabaseError, NotAllowed, SagaError, UnknownRun
+from saga.journal.formats import FORMAT
 from saga.journal.records import PAYLOAD_LIMIT, seal_record
 from saga.journal.sealing import Keyring
 from tests.client.desk import Desk, Doing
@@ -99,7 +100,7 @@ def test_wait_notices_damage_that_nobody_has_set_aside(desk: Desk) -> None:
 def test_a_run_of_a_newer_version_is_neither_damaged_nor_read(desk: Desk) -> None:
     desk.start("r1")
     ((body,),) = sql(desk, "SELECT body FROM journal")
-    newer = body.replace('"format":1', '"format":2', 1)
+    newer = body.replace(f'"format":{FORMAT}', f'"format":{FORMAT + 1}', 1)
     seal = seal_record(Keyring(), "", "r1", 1, newer)
     sql(desk, "UPDATE journal SET body = ?, seal = ?", newer, seal)
     run = desk.client.show("r1")

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from saga.testing import Fate
-from tests.crash.explore_shapes import PROVIDERS, Shape, order_flow
+from tests.crash.explore_flows import order_flow
+from tests.crash.explore_shapes import PROVIDERS, Shape
 
 __all__ = ["Bug", "Edit", "bug", "shape"]
 

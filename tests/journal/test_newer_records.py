@@ -12,6 +12,7 @@ import pytest
 from saga.client import Client
 from saga.errors import NotAllowed
 from saga.journal.database import Database, driver
+from saga.journal.formats import FORMAT
 from saga.journal.records import (
     write_body,
 )
@@ -58,7 +59,7 @@ def newer(copy: Copy) -> Iterator[Path]:
     def last(seq: int, body: str) -> str:
         if seq < count:
             return body
-        return body.replace('"format":2', '"format":3,"more":1').replace(
+        return body.replace(f'"format":{FORMAT}', f'"format":{FORMAT + 1},"more":1').replace(
             '"writer":"', '"writer":"9'
         )
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from saga.journal.formats import FORMAT
 from saga.journal.records import (
     RECORD_LIMIT,
     RecordTooLarge,
@@ -155,8 +156,8 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "an event without a name": ('"kind":"started"', '"kind":[]'),
     "a command that is no text": ('"commands":["start"]', '"commands":[1]'),
     "an event that is none": ('"events":[', '"events":[1,'),
-    "a format of none": ('"format":2', '"format":0'),
-    "a format that is true": ('"format":2', '"format":true'),
+    "a format of none": (f'"format":{FORMAT}', '"format":0'),
+    "a format that is true": (f'"format":{FORMAT}', '"format":true'),
 }
 
 

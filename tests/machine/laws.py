@@ -231,6 +231,9 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
         return
     if not planned.todo and planned.due is None and not state.open_cases:
         raise LawBroken("4", "nothing due, no case, not at its end")
+    waits = [a for a in state.active.values() if a.state == "intended"]
+    if any(spec.steps[a.step].wait is None for a in waits):
+        raise LawBroken("1", "an intent without its sending")
     flying = any(a.state == "sending" for a in state.active.values())
     if not planned.todo and planned.due is not None and planned.due <= at and not flying:
         raise LawBroken("4", "due, and nothing to do: a busy loop")

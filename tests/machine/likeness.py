@@ -42,6 +42,7 @@ def likeness_of_run(spec: SagaSpec, state: RunState, now: float) -> Hashable:
         state.cancel,
         state.deadline_passed,
         state.accepted,
+        tuple(sorted((step, one.message) for step, one in state.signals.items())),
         None if deadline is None or state.phase != "running" else max(deadline - now, -1.0),
         tuple(_action(spec, state, action, now) for action in state.actions.values()),
     )
@@ -106,7 +107,7 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hash
         action.crashes,
         action.again,
         action.wish,
-        max(action.due - now, 0.0),
+        min(max(action.due - now, 0.0), 9.0),
         max(action.probe_due - now, 0.0),
         None if action.deadline_at is None else max(action.deadline_at - now, -1.0),
     )

@@ -16,6 +16,7 @@ from saga.machine.commands import (
     Report,
     Resolve,
     Send,
+    Signal,
     Start,
     Unfreezable,
     Wake,
@@ -34,6 +35,8 @@ def oddities(spec: SagaSpec, state: RunState, now: float) -> Iterator[Command]:
     yield Start(at=now, run_id="r", instance="i", tenant="", input=None, actor=None)
     yield Wake(at=now)
     yield Lost(at=now)
+    for wait, message in product(("none", spec.steps[-1].name), ("m", "n")):
+        yield Signal(at=now, wait=wait, message=message, payload={}, actor=None)
     yield Cancel(at=now, reason="", actor=None)
     for step in (-1, 0, len(spec.steps) - 1):
         yield from _of_step(step, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saga.definition.spec import SagaSpec
-from saga.machine.commands import Cancel, Lost, Report, Resolve
+from saga.machine.commands import Cancel, Lost, Report, Resolve, Signal
 from saga.machine.state import RunState
 from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of
@@ -24,6 +24,11 @@ def outsiders(
     if budget.cancel:
         command = Cancel(at=now, reason="changed my mind", actor="ada")
         yield Edge("cancel", world, budget.less("cancel"), command)
+    if budget.signal:
+        for step in spec.steps:
+            if step.wait is not None and step.wait.signal:
+                signal = Signal(at=now, wait=step.name, message="m", payload={"n": 1}, actor="ada")
+                yield Edge(f"{step.name}: a signal", world, budget.less("signal"), signal)
     if budget.report:
         for key, landings in world.landings.items():
             report = Report(

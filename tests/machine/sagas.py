@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from saga.definition.spec import ContractSpec, ProviderSpec, RetrySpec, SagaSpec, StepSpec, UndoKind
+from saga.definition.spec import (
+    ContractSpec,
+    ProviderSpec,
+    RetrySpec,
+    SagaSpec,
+    StepSpec,
+    UndoKind,
+    WaitSpec,
+)
 
 __all__ = ["TIMEOUT", "WORDS", "line", "saga"]
 
@@ -24,6 +32,8 @@ WORDS = {
     "blind": "the undo works without a receipt",
     "optional": "the run goes on without it",
     "pivot": "once it has landed the run only goes forward",
+    "naps": "it calls nothing and waits for 2",
+    "signal": "it calls nothing and waits for a signal, at most 3",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -60,6 +70,9 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         undo = "nothing"
     if "irreversible" in words:
         undo = "irreversible"
+    wait = _wait(words)
+    if wait is not None:
+        undo = "nothing"
     return StepSpec(
         index=index,
         name="abcdefgh"[index],
@@ -74,7 +87,16 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         hold="passable" not in words,
         optional="optional" in words,
         declared_pivot="pivot" in words,
+        wait=wait,
     )
+
+
+def _wait(words: list[str]) -> WaitSpec | None:
+    if "naps" in words:
+        return WaitSpec(time=2.0, until=None, signal=False, limit=None)
+    if "signal" in words:
+        return WaitSpec(time=None, until=None, signal=True, limit=3.0)
+    return None
 
 
 def _contract(name: str, words: list[str], deadline: float | None) -> ContractSpec:

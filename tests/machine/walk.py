@@ -164,9 +164,11 @@ def _was_due(node: Node, command: Command) -> None:
     state, planned = node.state, node.plan.todo
     match command:
         case Intend():
+            # Something else may have to be decided first; what may begin can begin beside.
             due = BeginNow(command.step, command.of_key, command.generation) in planned
+            due = due or DecideNow() in planned
         case Send():
-            # Something else may have to be decided first; a sending that settles can go on beside.
+            # As above: a sending that settles can go on beside.
             settles = bool(state.actions[command.key].open) and DecideNow() in planned
             due = SendNow(command.key) in planned or settles
         case Report():

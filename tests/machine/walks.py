@@ -37,6 +37,8 @@ TROUBLES = {
     "a straggler, a probe that cannot say, a person": QUIET._replace(
         unknown=1, straggler=1, unsure=2, verdict=1
     ),
+    "signals, a cancel, a crash": QUIET._replace(signal=2, cancel=1, crash=1, refused=1),
+    "signals, a slow owner, a person": QUIET._replace(signal=1, slow=2, verdict=1, unknown=1),
     "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
 }
 ONE_STEP = (
@@ -67,9 +69,27 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         for trouble in ("a person twice", "many not sent, a slow owner"):
             yield f"{provider}, deadline", line(provider, deadline=3.0), trouble, False
         yield from _stragglers(provider)
+        yield from _waits(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
+
+
+def _waits(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """Steps that only wait, with effects before, beside and after them."""
+    for wait in ("naps", "signal", "signal optional"):
+        for trouble in (one for one in TROUBLES if one.startswith("signals")):
+            yield f"{provider} > {wait}", line(provider, wait), trouble, False
+            yield f"{wait} > {provider}", line(wait, provider), trouble, False
+            beside = saga([provider, wait], [[], []])
+            yield f"{provider} beside {wait}", beside, trouble, False
+            yield f"{wait} > {provider}, deadline", _late(wait, provider), trouble, False
+    steps = f"{provider} pivot", "signal", f"{provider} reads"
+    yield " > ".join(steps), line(*steps), "signals, a slow owner, a person", False
+
+
+def _late(*steps: str) -> SagaSpec:
+    return line(*steps, deadline=2.0)
 
 
 def _stragglers(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:

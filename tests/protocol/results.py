@@ -40,7 +40,9 @@ class Results(Unwinding):
 
     def repeats(self, action: Action) -> bool:
         """ "Retry paces not-sent attempts, probes and resends, each counted apart." What a person
-        asked for is not counted."""
+        asked for is not counted, nor what repeats a call that ended with its process."""
+        if self.is_interrupted(action):
+            return False
         return (bool(action.unsettled) or action.was_absent) and action.again != "same"
 
     def reply(self, w: World, key: Key, attempt: int, result: Result, receipt: int = NONE) -> None:
@@ -92,7 +94,9 @@ class Results(Unwinding):
 
     def gave_no_answer(self, w: World, key: Key, attempt: int) -> None:
         """ "A time-out, a lost process, an unreadable reply: **unknown**." Nothing is settled, so
-        nothing changes here: nobody waits for the answer any more."""
+        nothing changes here but that nobody waits for the answer any more."""
+        if attempt in w.actions[key].unsettled:
+            w.set_action(key, heard=max(w.actions[key].heard, attempt))
 
     def did_not_land(self, w: World, key: Key, attempt: int, result: Result) -> None:
         """*Refused* or *not sent*: of this attempt, or of all."""

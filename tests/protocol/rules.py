@@ -138,10 +138,16 @@ class Rules:
     def may_resend(self, w: World, key: Key, action: Action) -> bool:
         """ "Else inside key life: resend under the same key." "When the run is winding down:
         resend inside key life, but only a step that can be undone." """
-        if not self.setting.keys or action.resends >= self.setting.attempts - 1:
+        used_up = action.resends >= self.setting.attempts - 1 and not self.is_interrupted(action)
+        if not self.setting.keys or used_up:
             return False
         no_way_back = w.run.phase != "running" and self.is_irreversible(key)
         return self.is_in_life(action) and not no_way_back
+
+    def is_interrupted(self, action: Action) -> bool:
+        """The newest attempt ended with its process: deaths are counted apart from failures (the
+        product bounds them; here their budget does)."""
+        return action.attempts in action.unsettled and action.heard < action.attempts
 
     def is_irreversible(self, key: Key) -> bool:
         """ "An irreversible step is a pivot by itself." """

@@ -82,6 +82,7 @@ class Action(NamedTuple):
     others: tuple[int, ...] = ()  # receipts that are not the recorded one
     answered_for: bool = False  # a person has answered for an effect the run does not count on
     undone: bool = False  # taken back although nobody knows that it landed
+    heard: int = 0  # the newest attempt of which its own process said that nobody knows
     watched: bool = False  # read until no straggler can come any more
 
 

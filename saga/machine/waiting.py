@@ -1,0 +1,151 @@
+"""Steps that only wait: when one begins, and what ends it: a time, a signal, or its limit.
+
+Nothing is called, so all of it is decided: a wait begins and ends with the record that makes it so.
+A signal that comes early is kept until its wait begins.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from saga.definition.canonical import digest
+from saga.definition.keys import forward_key
+from saga.definition.spec import SagaSpec, StepSpec, WaitSpec
+from saga.machine.action_events import Intended, Landed, Refused, WaitBegun
+from saga.machine.commands import Rejected, Rejection, Signal
+from saga.machine.events import Event, Signalled
+from saga.machine.facts import Json
+from saga.machine.state import FORWARD, RunState
+from saga.machine.ways import goes_forward, stopped
+
+__all__ = ["begun_waits", "ended_waits", "signalled"]
+
+
+def begun_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """The waits that begin at `now`: what they follow is done."""
+    if not goes_forward(state, now):
+        return []
+    due = [spec.steps[index] for index in state.ready]
+    return [event for step in due if step.wait for event in _begun(state, step, step.wait, now)]
+
+
+def _begun(state: RunState, step: StepSpec, wait: WaitSpec, now: float) -> list[Event]:
+    key = forward_key(state.instance, state.run_id, step.name, None, "-", step.effect.version, 1)
+    until, fault = None, ""
+    if wait.time is not None:
+        until = now + wait.time
+    elif wait.until:
+        until, fault = _moment(state, wait.until)
+    args = {"until": None if wait.until is None else _at(state, wait.until)}
+    intent = {"contract": step.effect.label, "target": "-", "arguments": args}
+    intended = Intended(
+        key=key,
+        step=step.name,
+        item=None,
+        direction=FORWARD,
+        generation=1,
+        effect=step.effect.name,
+        effect_version=step.effect.version,
+        target="-",
+        digest=digest(intent),
+        args=args,
+        of_key=None,
+        replaces=None,
+        undo=None,
+        undo_key=None,
+        deadline_at=None if wait.limit is None else now + wait.limit,
+    )
+    if fault:
+        return [intended, _refused(key, "NoMoment", fault, now)]
+    return [intended, WaitBegun(key=key, until=until)]
+
+
+def _moment(state: RunState, path: tuple[str, ...]) -> tuple[float | None, str]:
+    """The time that a path names (unix seconds), or what is wrong with it."""
+    text = _at(state, path)
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None, f"{'.'.join(path)} is no time"
+    if moment.tzinfo is None:
+        return None, f"{'.'.join(path)} has no offset from UTC"
+    return moment.timestamp(), ""
+
+
+def _at(state: RunState, path: tuple[str, ...]) -> Any:
+    """The JSON at a path of the input or of a receipt; `None` if nothing is there."""
+    value: Any = state.input
+    names = path[1:]
+    if path[0] != "input":
+        index = next(step.index for step in state.steps if step.name == path[0])
+        action, names = state.forward[index], path[2:]
+        value = None if action is None else action.receipt
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def ended_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """The waits that are over at `now`, whichever way."""
+    if not goes_forward(state, now):
+        return []
+    ended: list[Event] = []
+    for action in state.active.values():
+        wait = spec.steps[action.step].wait
+        if wait is None or action.state != "intended":
+            continue
+        signal = state.signals.get(action.step)
+        if signal is not None:
+            ended.append(_landed(action.key, signal.payload, "signal"))
+        elif action.due <= now:
+            ended.append(_landed(action.key, {"at": _shown(action.due)}, "time"))
+        elif action.deadline_at is not None and action.deadline_at <= now:
+            text = f"no signal within {wait.limit:g} s"
+            ended.append(_refused(action.key, "Expired", text, now))
+    return ended
+
+
+def _landed(key: str, receipt: Json, source: str) -> Landed:
+    return Landed(key=key, attempt=0, receipt=receipt, source=source)
+
+
+def _refused(key: str, kind: str, text: str, now: float) -> Refused:
+    error = {"type": kind, "text": text, "leaves": []}
+    return Refused(key=key, attempt=0, error=error, settles=True, due=now)
+
+
+def _shown(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] | Rejected:
+    """What a signal means: it is kept for its wait, once."""
+    waits = {step.name: step for step in spec.steps if step.wait and step.wait.signal}
+    step = waits.get(command.wait)
+    if step is None:
+        there = ", ".join(waits) or "none"
+        text = f"no wait {command.wait!r} of this run takes a signal; those that do: {there}"
+        return Rejected(Rejection.UNKNOWN_ACTION, text)
+    known = state.signals.get(step.index)
+    if known is not None and known.message == command.message:
+        if known.payload != command.payload:
+            text = f"message {command.message} has brought another payload to {step.name} before"
+            return Rejected(Rejection.WRONG_DIGEST, text)
+        return Rejected(Rejection.NOTHING_NEW, f"message {command.message} is recorded already")
+    if state.phase == "ended":
+        return Rejected(Rejection.ENDED, f"run {state.run_id} has ended as {state.outcome}")
+    if stopped(state):
+        return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is not going on any more")
+    action = state.forward[step.index]
+    if known is not None or (action is not None and action.state != "intended"):
+        text = f"{step.name} does not wait any more"
+        return Rejected(Rejection.NOT_POSSIBLE, text)
+    return [
+        Signalled(
+            step=step.name,
+            message=command.message,
+            payload=command.payload,
+            actor=command.actor,
+        )
+    ]
