@@ -13,6 +13,7 @@ from saga.definition import (
     IDEMPOTENT,
     Absent,
     App,
+    Approval,
     Call,
     CannotSay,
     Compensation,
@@ -25,6 +26,7 @@ from saga.definition import (
     Refused,
     Retry,
     Saga,
+    Satisfied,
     Step,
     Undo,
     Unknown,
@@ -48,12 +50,14 @@ if TYPE_CHECKING:
     from saga.client import Client
     from saga.machine.settlement import Line
     from saga.orchestrator.orchestrator import Orchestrator
+    from saga.reconciliation.approvals import ApprovalView
     from saga.reconciliation.cases import Case
     from saga.views import ActionView, Failure, Run, StepView
 
 # Imported when first used: a definition, or `saga --help`, needs no database library.
 _LATER = {
     "ActionView": "saga.views",
+    "ApprovalView": "saga.reconciliation.approvals",
     "Case": "saga.reconciliation.cases",
     "Client": "saga.client",
     "Failure": "saga.views",
@@ -69,6 +73,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "IDEMPOTENT",
     "Absent",
     "App",
+    "Approval",
     "Call",
     "CannotSay",
     "Compensation",
@@ -81,6 +86,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Refused",
     "Retry",
     "Saga",
+    "Satisfied",
     "Step",
     "Undo",
     "Unknown",
@@ -99,6 +105,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "UnknownRun",
     # what runs them
     "ActionView",
+    "ApprovalView",
     "Case",
     "Client",
     "Failure",

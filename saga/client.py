@@ -21,7 +21,7 @@ from saga.inquiries.pausing import PauseView, one_name, paused, resumed
 from saga.inquiries.runs import known_id, noticed
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.journal.starting import start_run
-from saga.machine.commands import Cancel, Rejection, Report, Signal, Start
+from saga.machine.commands import Cancel, Decide, Rejection, Report, Signal, Start
 from saga.reader import Reader
 from saga.reconciliation.asking import asked
 from saga.reconciliation.cases import Case
@@ -116,6 +116,64 @@ class Client(Reader):
             self._source,
             known_id(run_id),
             lambda at: Signal(at=at, wait=wait, message=message, payload=plain, actor=by),
+            unchanged=Rejection.NOTHING_NEW,
+        )
+
+    def approve(
+        self,
+        run_id: str,
+        step: str,
+        *,
+        version: int,
+        digest: str,
+        reason: str = "",
+        actor: str | None = None,
+    ) -> Run:
+        """Approve the action of a step, exactly as `approvals` has shown it.
+
+        Raises `Conflict` if something else was shown, `NotAllowed` if it has expired, is used up
+        or decided, or if this person may not approve it. What comes too late is on record.
+        """
+        return self._decide(run_id, step, (version, digest), reason, actor, approve=True)
+
+    def refuse(
+        self,
+        run_id: str,
+        step: str,
+        *,
+        version: int,
+        digest: str,
+        reason: str,
+        actor: str | None = None,
+    ) -> Run:
+        """Refuse the action of a step: it counts as refused and is not asked for again."""
+        checked_text("reason", reason)
+        return self._decide(run_id, step, (version, digest), reason, actor, approve=False)
+
+    def _decide(
+        self,
+        run_id: str,
+        step: str,
+        shown: tuple[int, str],
+        reason: str,
+        actor: str | None,
+        *,
+        approve: bool,
+    ) -> Run:
+        by, (version, digest) = who(actor), shown
+        why = reason and checked_text("reason", reason)
+        return asked(
+            self._source,
+            known_id(run_id),
+            lambda at: Decide(
+                at=at,
+                step=step,
+                approve=approve,
+                version=version,
+                digest=digest,
+                actor=by,
+                reason=why,
+            ),
             unchanged=Rejection.NOTHING_NEW,
         )
 

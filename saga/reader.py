@@ -17,6 +17,7 @@ from saga.inquiries.source import Source
 from saga.inquiries.verification import Verification, verify
 from saga.inquiries.why import Why, why
 from saga.journal.verify import Progress
+from saga.reconciliation.approvals import ApprovalView, list_approvals
 from saga.reconciliation.cases import Case
 from saga.reconciliation.queue import list_cases, read_case
 from saga.settings import Settings
@@ -94,6 +95,10 @@ class Reader:
         """One case, with the verdicts that are possible. Raises `UnknownCase`."""
         (case,) = self._noted([self._read(lambda c: read_case(c, *self._reading(), case_id))])
         return case
+
+    def approvals(self) -> list[ApprovalView]:
+        """What waits for people's approval, what expires first first."""
+        return self._read(lambda c: list_approvals(c, *self._reading()))
 
     def health(self) -> Health:
         """Who is alive, what is late, damaged, stuck, paused or waits for a person."""

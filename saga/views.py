@@ -39,7 +39,9 @@ class ActionView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step of a run. `undo` is `None` where nothing is to be undone."""
+    """A step of a run. `undo` is `None` where nothing is to be undone; `evidence` is that of
+    `Satisfied`: what the step wanted was so already.
+    """
 
     name: str
     state: str
@@ -48,6 +50,7 @@ class StepView:
     receipt: Json
     error: Error | None
     undo: ActionView | None
+    evidence: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,14 @@ def _step(history: History, index: int) -> StepView:
     elif state.phase == "compensating" and step.compensation and action.state == "landed":
         undoing = ActionView("waiting", 0, action.undo_key, None, None)
     return StepView(
-        step.name, shown.state, shown.attempts, shown.key, shown.receipt, shown.error, undoing
+        step.name,
+        shown.state,
+        shown.attempts,
+        shown.key,
+        shown.receipt,
+        shown.error,
+        undoing,
+        action.evidence,
     )
 
 

@@ -9,6 +9,7 @@ from saga.cli import reports
 from saga.cli.paper import Command, Paper, clock, compact
 from saga.machine.facts import Error
 from saga.machine.settlement import Line
+from saga.reconciliation.approvals import ApprovalView
 from saga.reconciliation.cases import Case
 from saga.views import ActionView, Run, StepView
 
@@ -104,9 +105,11 @@ def _step_row(step: StepView) -> tuple[Any, ...]:
 
 def _action_facts(action: StepView | ActionView) -> list[tuple[str, Any]]:
     error = action.error
+    evidence = action.evidence if isinstance(action, StepView) else None
     return [
         ("key", action.key),
         ("receipt", None if action.receipt is None else compact(action.receipt)),
+        ("evidence", None if evidence is None else compact(evidence)),
         ("error", f"{error['type']}: {error['text']}" if error else None),
         *(("", leaf) for leaf in (error["leaves"] if error else ())),
     ]
@@ -130,6 +133,32 @@ def _runs(paper: Paper, runs: Sequence[Run], command: Command) -> None:
     paper.table(("run", "saga", "state", "cause", "cases", "started"), rows)
     for notice in sorted({run.notice for run in runs if run.notice}):
         reports.notice(paper, notice, command)
+
+
+def _approvals(paper: Paper, approvals: Sequence[ApprovalView], command: Command) -> None:
+    if not approvals:
+        paper.say("Nothing waits for an approval.")
+    for number, one in enumerate(approvals):
+        if number:
+            paper.blank()
+        paper.say(f"{one.run_id}: {one.scope}", style="bold")
+        paper.facts(
+            [
+                ("step", f"{one.step} of {one.saga}, generation {one.generation}"),
+                ("sends", f"{one.effect} {compact(one.args)}"),
+                ("key", one.key),
+                ("because", f"{one.source}, {one.reference}, {one.observation}"),
+                ("needs", f"{one.people} of {', '.join(one.by)}"),
+                ("given", ", ".join(one.given) or None),
+                ("policy", one.policy),
+                ("asked", one.asked_at),
+                ("expires", one.expires_at),
+            ],
+            indent=2,
+        )
+        shown = ("--version", str(one.version), "--digest", one.digest)
+        paper.command(command("approve", one.run_id, one.step, *shown))
+        paper.command(command("refuse", one.run_id, one.step, *shown, "--reason", "TEXT"))
 
 
 def _cases(paper: Paper, cases: Sequence[Case], command: Command) -> None:
@@ -215,5 +244,6 @@ _PAGES: dict[str, Callable[[Paper, Any, Command], None]] = {
     "runs": _runs,
     "case": _case,
     "cases": _cases,
+    "approvals": _approvals,
     **reports.PAGES,
 }

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from saga.cli import cases, codes, definitions, failures, operation, runs, signals, streams
+from saga.cli import (
+    approvals,
+    cases,
+    codes,
+    definitions,
+    failures,
+    operation,
+    runs,
+    signals,
+    streams,
+)
 from saga.cli.options import Db, Json
 from saga.version import VERSION
 
@@ -43,7 +53,7 @@ _program = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _room in (runs, signals, cases, operation, definitions):
+for _room in (runs, signals, approvals, cases, operation, definitions):
     _program.add_typer(_room.verbs)
 _program.add_typer(
     operation.db_verbs, name="db", help="Check or upgrade its schema.", rich_help_panel="Database"

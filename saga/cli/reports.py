@@ -9,7 +9,7 @@ from typing import Any
 
 from saga.cli.paper import Command, Paper, clock
 from saga.inquiries.health import Due, Health
-from saga.inquiries.holds import Hold
+from saga.inquiries.hold import Hold
 from saga.inquiries.pausing import PauseView
 from saga.inquiries.verification import Verification
 from saga.inquiries.why import Why

@@ -5,7 +5,16 @@ validators of its models.
 """
 
 from saga.definition.advice import DefinitionWarning, warnings
-from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Unknown
+from saga.definition.answers import (
+    Absent,
+    CannotSay,
+    InProgress,
+    NotSent,
+    Refused,
+    Satisfied,
+    Unknown,
+)
+from saga.definition.approval import Approval
 from saga.definition.bindings import bind
 from saga.definition.calls import Call, Undo
 from saga.definition.canonical import BadJson, canonical, digest, ensure_plain
@@ -48,6 +57,7 @@ __all__ = [
     "RUN_ID_MAX",
     "Absent",
     "App",
+    "Approval",
     "BadJson",
     "Call",
     "CannotSay",
@@ -69,6 +79,7 @@ __all__ = [
     "RetrySpec",
     "Saga",
     "SagaSpec",
+    "Satisfied",
     "Step",
     "StepSpec",
     "Undo",

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-__all__ = ["Absent", "CannotSay", "InProgress", "NotSent", "Refused", "Unknown"]
+from pydantic import BaseModel
+
+__all__ = ["Absent", "CannotSay", "InProgress", "NotSent", "Refused", "Satisfied", "Unknown"]
 
 
 class Refused(Exception):
@@ -46,6 +48,19 @@ class Unknown(Exception):
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Satisfied:
+    """What was wanted is so already: this call has changed nothing, and `evidence` shows it.
+
+    Return it from an effect's function instead of a receipt. The evidence is a model: a current
+    reading of the target, not an old receipt. Nothing is undone, and no later step can use a
+    receipt of this one. After an attempt that nobody knows the end of it settles nothing, since
+    that one may be what made it so.
+    """
+
+    evidence: BaseModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ def check_steps(saga: str, input_model: type[BaseModel], steps: _Steps) -> list[
     earlier = _earlier(what, steps, edges)
     _check_order(what, steps, edges)
     for index, step in enumerate(steps):
+        if step.approval is not None and step.approval.observed is not None:
+            _check_observed(step, step.approval.observed, steps, earlier[index])
         for reference in step.args.references:
             _check_reference(step, reference, input_model, steps, earlier[index])
     _check_labels(steps)
@@ -140,6 +142,19 @@ def _check_reference(
             f"{what}, and that step is optional: there may be no receipt",
             remedy="Do without it, or let the step be required",
         )
+
+
+def _check_observed(
+    step: Step[Any, Any], observed: Step[Any, Any], steps: _Steps, earlier: frozenset[int]
+) -> None:
+    """What justifies an approval has been read by then."""
+    if any(steps[index] is observed and not observed.optional for index in earlier):
+        return
+    raise DefinitionError(
+        "bad-approval",
+        f"step {step.name!r}: its approval rests on {observed.name!r}, which need not have run",
+        remedy="Give observed= a required step that comes before",
+    )
 
 
 def _check_labels(steps: _Steps) -> None:

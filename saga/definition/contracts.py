@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from saga.definition.answers import Absent, CannotSay, InProgress
+from saga.definition.answers import Absent, CannotSay, InProgress, Satisfied
 from saga.definition.calls import Call, Undo
 from saga.definition.classes import classified
 from saga.definition.models import check_amounts, check_target, fields_of
@@ -44,14 +44,14 @@ _TIMEOUT_MAX = 86_400.0
 class Effect(Generic[A, R]):
     """A contract with one outside action.
 
-    `do` is given a `Call[A]` and returns the receipt `R`; it may be async or plain (`threaded`:
-    it runs in a thread). It raises `Refused`, `NotSent` or one of the exceptions declared in
-    `refused=` and `not_sent=`; everything else is unknown. `probe` asks the provider what became of
-    the call's key. `args` and `receipt` are the models, where the annotations do not say them.
-    `target` names the argument fields that say which business object this is about; they are part
-    of the key. `timeout` (a `timedelta` or seconds, at most a day) cuts the call off, and the
-    probe. `deadline` is the time from its intent until which it may be sent again; `None`: no end
-    but its attempts.
+    `do` is given a `Call[A]` and returns the receipt `R`, or `Satisfied(evidence)`; it may be async
+    or plain (`threaded`: it runs in a thread). It raises `Refused`, `NotSent` or one of the
+    exceptions declared in `refused=` and `not_sent=`; everything else is unknown. `probe` asks the
+    provider what became of the call's key. `args` and `receipt` are the models, where the
+    annotations do not say them. `target` names the argument fields that say which business object
+    this is about; they are part of the key. `timeout` (a `timedelta` or seconds, at most a day)
+    cuts the call off, and the probe. `deadline` is the time from its intent until which it may be
+    sent again; `None`: no end but its attempts.
 
     Raises `DefinitionError`. Nothing is imported or called.
     """
@@ -59,7 +59,7 @@ class Effect(Generic[A, R]):
     def __init__(
         self,
         name: str,
-        do: Callable[[Call[A]], Awaitable[R] | R],
+        do: Callable[[Call[A]], Awaitable[R | Satisfied] | R | Satisfied],
         *,
         args: type[A] | None = None,
         receipt: type[R] | None = None,

@@ -69,6 +69,7 @@ def _of_steps(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change
 def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     yield from _value(name, "comes after", old["after"], new["after"])
     yield from _value(name, "hold", old["hold"], new["hold"])
+    yield from _value(name, "approval", old.get("approval"), new.get("approval"))
     yield from _value(name, "wait", old.get("wait"), new.get("wait"))
     for part in ("optional", "pivot"):
         yield from _value(name, part, old.get(part, False), new.get(part, False))

@@ -44,6 +44,9 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
         shown += f"<br/>irreversible: {_label(undo['reason'])}"
     elif undo["kind"] == "nothing":
         shown += f"<br/>nothing to undo: {_label(undo['reason'])}"
+    if "approval" in row:
+        people = row["approval"]["people"]
+        shown += f"<br/>approved by {people} of {_label(', '.join(row['approval']['by']))}"
     marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
     shown += "".join(f"<br/>{mark}" for mark in marks)
     if "wait" in row:

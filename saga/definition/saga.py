@@ -104,6 +104,11 @@ class Saga(Generic[I]):
                     "hold": step.hold,
                     # What is not declared is not stored: digests stay what they were.
                     **{part: True for part in ("optional", "pivot") if getattr(step, part)},
+                    **(
+                        {"approval": step.approval.spec(step.effect.label)}
+                        if step.approval is not None
+                        else {}
+                    ),
                     **({"wait": step.wait_spec()} if isinstance(step, Wait) else {}),
                     "args": step.args.binding,
                     "effect": step.effect.spec(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections.abc
 import functools
 import inspect
+import operator
 import typing
 from dataclasses import dataclass
 from types import NoneType
@@ -18,6 +19,7 @@ from typing import Any, NoReturn, get_args, get_origin
 from pydantic import BaseModel
 
 from saga.definition.annotations import bare, is_union, without_none
+from saga.definition.answers import Satisfied
 from saga.definition.calls import Call, Undo
 from saga.definition.models import check_model, is_model
 from saga.errors import DefinitionError
@@ -130,7 +132,7 @@ def effect_models(
         found = signature.call_arguments(Call)
         args = found[0] if found else _missing(what, "args=", "(call: Call[Arguments])")
     if receipt is None:
-        receipt = signature.answer_type()
+        receipt = _without_satisfied(signature.answer_type())
         if receipt is inspect.Parameter.empty:
             _missing(what, "receipt=", "-> Receipt")
         if receipt is NoneType or (is_union(receipt) and NoneType in get_args(receipt)):
@@ -140,6 +142,13 @@ def effect_models(
                 remedy="Return a receipt, a model of what the provider gave back as proof",
             )
     return check_model(args, f"{what}, arguments"), check_model(receipt, f"{what}, receipt")
+
+
+def _without_satisfied(answer: Any) -> Any:
+    """`R` of `R | Satisfied`."""
+    if not is_union(answer) or Satisfied not in get_args(answer):
+        return answer
+    return functools.reduce(operator.or_, [one for one in get_args(answer) if one is not Satisfied])
 
 
 def compensation_models(

@@ -15,6 +15,7 @@ from saga.definition.canonical import digest
 
 __all__ = [
     "FORMAT",
+    "ApprovalSpec",
     "ContractSpec",
     "ProviderSpec",
     "RetrySpec",
@@ -112,6 +113,18 @@ class WaitSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalSpec:
+    """Who must approve an action before it is sent. `observed` is a position in the steps."""
+
+    by: tuple[str, ...]
+    people: int
+    expires: float
+    observed: int | None
+    scope: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepSpec:
     """A named use of an effect. `after` and `before` are positions in `SagaSpec.steps`."""
 
@@ -127,6 +140,7 @@ class StepSpec:
     optional: bool = False
     declared_pivot: bool = False
     wait: WaitSpec | None = None
+    approval: ApprovalSpec | None = None
 
     @property
     def irreversible(self) -> bool:
@@ -181,6 +195,7 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
             optional=row.get("optional", False),
             declared_pivot=row.get("pivot", False),
             wait=_wait(row["wait"]) if "wait" in row else None,
+            approval=_approval(row["approval"], position) if "approval" in row else None,
         )
         for index, row in enumerate(rows)
     )
@@ -194,6 +209,18 @@ def _wait(row: Mapping[str, Any]) -> WaitSpec:
         until=None if until is None else tuple(until),
         signal=row["signal"] is not None,
         limit=row["limit"],
+    )
+
+
+def _approval(row: Mapping[str, Any], position: Mapping[str, int]) -> ApprovalSpec:
+    observed = row["observed"]
+    return ApprovalSpec(
+        by=tuple(row["by"]),
+        people=row["people"],
+        expires=row["expires"],
+        observed=None if observed is None else position[observed],
+        scope=row["scope"],
+        policy=row["policy"],
     )
 
 
@@ -227,7 +254,7 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
                 "after": row["after"],
                 "hold": row["hold"],
                 **{part: True for part in ("optional", "pivot") if row.get(part)},
-                **({"wait": row["wait"]} if "wait" in row else {}),
+                **{part: row[part] for part in ("wait", "approval") if part in row},
                 "args": _binding_meaning(row["args"]),
                 "effect": {
                     part: row["effect"][part]

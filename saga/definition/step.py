@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
+from saga.definition.approval import Approval
 from saga.definition.bindings import bound, compile_binding
 from saga.definition.contracts import Compensation, Effect, Irreversible, NothingToUndo
 from saga.definition.names import check_name, check_text
@@ -34,7 +35,9 @@ class Step(Generic[A, R]):
     refer to its receipt. One that landed is undone like any other. `pivot`: once it has landed the
     run only goes forward; an irreversible step is a pivot by itself.
 
-    `instead` and `approval` are refused for now ("not-yet"). Raises `DefinitionError`.
+    `approval`: people must agree to the frozen intent before it is sent.
+
+    `instead` is refused for now ("not-yet"). Raises `DefinitionError`.
     """
 
     def __new__(cls, *arguments: object, **named: object) -> Step[A, R]:
@@ -55,7 +58,7 @@ class Step(Generic[A, R]):
         hold: bool = True,
         pivot: bool = False,
         instead: Sequence[Step[Any, R]] = (),
-        approval: object = None,
+        approval: Approval | None = None,
         optional: bool = False,
     ) -> None:
         self.name = check_name("step", name)
@@ -68,12 +71,17 @@ class Step(Generic[A, R]):
             raise DefinitionError(
                 "bad-step", f"{what}: effect is {effect!r}", remedy="Give an Effect"
             )
-        _refuse_later(what, instead=instead, approval=approval)
+        _refuse_later(what, instead=instead)
         self.title = check_text(f"title of {what}", title)
         self.effect = effect
         self.compensation = compensation
         self.after = _after(after, what)
         self.hold = bool(hold)
+        if approval is not None and not isinstance(approval, Approval):
+            raise DefinitionError(
+                "bad-approval", f"{what}: approval is {approval!r}", remedy="Give an Approval(…)"
+            )
+        self.approval = approval
         self.optional, self.pivot = bool(optional), bool(pivot)
         self.args = bound(args, what)
         self.build = compile_binding(self.args.binding)

@@ -15,7 +15,7 @@ from typing import Any
 
 from saga.errors import SagaError, Tampered
 from saga.inquiries.alive import START_ONE, OrchestratorView, alive, of_saga
-from saga.inquiries.holds import clock_time
+from saga.inquiries.hold import clock_time
 from saga.inquiries.pausing import PauseView, pause_views
 from saga.inquiries.source import Source
 from saga.journal import figures

@@ -7,40 +7,18 @@ Nothing is guessed from tables: `next_move` says what comes next, and this puts 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from math import inf
 
+from saga.inquiries.hold import Hold, clock_time
+from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
 from saga.machine.state import FORWARD, UNDO, Action
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
 from saga.machine.ways import Move, Next, goes_forward, next_move
-from saga.views import moment, since
+from saga.views import moment
 
-__all__ = ["Hold", "action_holds", "case_holds", "clock_time", "late_holds", "step_holds"]
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """One thing that a run waits for. `rule` is a stable name, `text` says it in a sentence.
-
-    `next_at` is when it is looked at next without anybody's doing; `freed_by` what would end it.
-    """
-
-    rule: str
-    text: str
-    evidence: tuple[str, ...] = ()
-    next_at: datetime | None = None
-    freed_by: str = ""
-    step: str | None = None
-    direction: str | None = None
-
-
-def clock_time(at: float) -> str:
-    """A time as it stands in sentences: UTC, to the second."""
-    return since(at).isoformat(timespec="seconds")
+__all__ = ["action_holds", "case_holds", "late_holds", "step_holds"]
 
 
 def case_holds(history: History) -> Iterator[Hold]:
@@ -194,7 +172,7 @@ def _settled(history: History, index: int) -> bool:
 def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold:
     step, what = history.spec.steps[action.step].name, _name(history, action)
     if move.next is Next.WAIT:
-        return _wait_hold(history, action, move)
+        return wait_hold(history, action, move)
     rule, text, freed = _words(action, move, what)
     if move.at <= now and move.next is not Next.AWAIT:
         text += "; that is due now"
@@ -208,25 +186,6 @@ def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold
         freed_by=freed,
         step=step,
         direction=action.direction,
-    )
-
-
-def _wait_hold(history: History, action: Action, move: Move) -> Hold:
-    step = history.spec.steps[action.step]
-    signal = step.wait is not None and step.wait.signal
-    text = f"{step.name} waits for a signal" if signal else f"{step.name} waits"
-    if move.at < inf:
-        text += (
-            f", at most until {clock_time(move.at)}" if signal else f" until {clock_time(move.at)}"
-        )
-    freed = f"saga signal {history.state.run_id} {step.name} --message-id ID"
-    return Hold(
-        rule="waits",
-        text=text,
-        next_at=moment(move.at) if move.at < inf else moment(history.state.deadline_at),
-        freed_by=freed if signal else "that time",
-        step=step.name,
-        direction=FORWARD,
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from saga.errors import Tampered
 from saga.inquiries.alive import START_ONE, OrchestratorView, alive, nobody_runs, of_saga
-from saga.inquiries.holds import Hold, action_holds, case_holds, clock_time, late_holds, step_holds
+from saga.inquiries.hold import Hold, clock_time
+from saga.inquiries.holds import action_holds, case_holds, late_holds, step_holds
 from saga.inquiries.pausing import PauseView, pause_view
 from saga.inquiries.source import Source
 from saga.journal import figures, inquiry

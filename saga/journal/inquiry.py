@@ -10,10 +10,11 @@ import sqlalchemy as sa
 
 from saga.journal.sqlite import is_text
 from saga.journal.statements import Question
-from saga.journal.tables import cases, journal, orchestrators, runs
+from saga.journal.tables import actions, cases, journal, orchestrators, runs
 
 __all__ = [
     "OrchestratorRow",
+    "approval_runs",
     "case_rows",
     "head_of",
     "journal_rows",
@@ -51,6 +52,20 @@ _RESTING = Question(
 )
 
 
+# Waits are intended and not sent too; no effect of another kind may be called so.
+_WAITS = actions.c.effect.like("wait.%")
+_ASKING = Question(
+    sa.select(runs.c.run_id)
+    .where(
+        runs.c.phase == "running",
+        sa.exists().where(
+            actions.c.run_id == runs.c.run_id, actions.c.state == "intended", sa.not_(_WAITS)
+        ),
+    )
+    .order_by(runs.c.run_id)
+)
+
+
 _LIVING = Question(
     sa.select(*(orchestrators.c[field.name] for field in fields(OrchestratorRow)))
     .where(orchestrators.c.state != "dead")
@@ -66,6 +81,11 @@ def head_of(connection: sa.Connection, run_id: str) -> Any:
 def resting(connection: sa.Connection, run_id: str) -> bool | None:
     """Whether a run has ended or waits for a person; `None` if there is no such run."""
     return next((bool(rests) for (rests,) in _RESTING.ask(connection, run_id=run_id)), None)
+
+
+def approval_runs(connection: Any) -> list[str]:
+    """The running runs with an action that is frozen and not sent."""
+    return [row[0] for row in _ASKING.ask(connection)]
 
 
 def open_case_ids(connection: sa.Connection, run_id: str) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from saga.machine.facts import Error, Json, fact
 __all__ = [
     "Absent",
     "Accepted",
+    "ApprovalAsked",
+    "Approved",
+    "DecisionRefused",
     "Intended",
     "Landed",
     "LandedLate",
@@ -17,6 +20,7 @@ __all__ = [
     "Probed",
     "Refused",
     "Renewed",
+    "Satisfied",
     "SecondEffect",
     "Sending",
     "Skipped",
@@ -56,6 +60,60 @@ class WaitBegun:
     kind: ClassVar[str] = "wait_begun"
     key: str
     until: float | None
+
+
+@fact
+class ApprovalAsked:
+    """People must agree to the intent that record `version` has frozen, until `expires_at`.
+
+    `source`, `reference` and `observation` (a hash) name what justified it.
+    """
+
+    kind: ClassVar[str] = "approval_asked"
+    key: str
+    version: int
+    by: list[str]
+    people: int
+    scope: str
+    policy: str
+    source: str
+    reference: str
+    observation: str
+    expires_at: float
+
+
+@fact
+class Approved:
+    """One person has agreed to exactly this intent."""
+
+    kind: ClassVar[str] = "approved"
+    key: str
+    actor: str
+    reason: str
+
+
+@fact
+class DecisionRefused:
+    """A person decided on an approval that was not open any more. It is kept, and counts for
+    nothing. `why`: expired | used_up | decided | stopped.
+    """
+
+    kind: ClassVar[str] = "decision_refused"
+    key: str
+    actor: str
+    approve: bool
+    reason: str
+    why: str
+
+
+@fact
+class Satisfied:
+    """What was wanted is so already, by a current reading; this attempt has done nothing."""
+
+    kind: ClassVar[str] = "satisfied"
+    key: str
+    attempt: int
+    evidence: Json
 
 
 @fact

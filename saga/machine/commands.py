@@ -16,6 +16,7 @@ from saga.machine.facts import Error, Json, fact
 __all__ = [
     "Cancel",
     "Command",
+    "Decide",
     "Intend",
     "Lost",
     "ProbeAnswer",
@@ -59,6 +60,7 @@ class Intend:
     digest: str
     args: Json
     threaded: bool
+    version: int = 0  # of the record that freezes it: an approval binds to that
 
 
 @fact
@@ -136,6 +138,19 @@ class Signal:
 
 
 @fact
+class Decide:
+    """A person approves or refuses a step, bound to the frozen intent that was shown."""
+
+    at: float
+    step: str
+    approve: bool
+    version: int
+    digest: str
+    actor: str
+    reason: str
+
+
+@fact
 class Cancel:
     at: float
     reason: str
@@ -182,6 +197,7 @@ Command: TypeAlias = (
     | Lost
     | Wake
     | Signal
+    | Decide
     | Cancel
     | Report
     | Resolve
@@ -197,6 +213,7 @@ _NAMES: dict[type[Command], str] = {
     Lost: "lost",
     Wake: "wake",
     Signal: "signal",
+    Decide: "decide",
     Cancel: "cancel",
     Report: "report",
     Resolve: "resolve",

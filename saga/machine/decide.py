@@ -13,9 +13,11 @@ from typing import TypeAlias, assert_never
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Refused, Sending
+from saga.machine.approving import asked_for, decided
 from saga.machine.commands import (
     Cancel,
     Command,
+    Decide,
     Intend,
     Lost,
     ProbeAnswer,
@@ -92,6 +94,9 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
             return tuple(events) or Rejected(Rejection.NOTHING_DUE, "nothing was in flight")
         case Cancel():
             return _cancel(spec, state, command)
+        case Decide():
+            answer = decided(state, command)
+            return answer if isinstance(answer, Rejected) else tuple(answer)
         case Signal():
             answer = signalled(spec, state, command)
             return answer if isinstance(answer, Rejected) else tuple(answer)
@@ -157,6 +162,9 @@ def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
     if isinstance(intended, Rejected):
         return intended
     step = spec.steps[command.step]
+    if command.of_key is None and step.approval is not None:
+        asked = asked_for(spec, state, step.approval, intended.key, command.version, command.at)
+        return intended, asked
     contract = step.effect if command.of_key is None else step.compensation
     assert contract is not None, step.name
     sending = Sending(

@@ -12,6 +12,9 @@ from typing import ClassVar, TypeAlias, get_args
 from saga.machine.action_events import (
     Absent,
     Accepted,
+    ApprovalAsked,
+    Approved,
+    DecisionRefused,
     Intended,
     Landed,
     LandedLate,
@@ -20,6 +23,7 @@ from saga.machine.action_events import (
     Probed,
     Refused,
     Renewed,
+    Satisfied,
     SecondEffect,
     Sending,
     Skipped,
@@ -129,6 +133,10 @@ Event: TypeAlias = (
     Started
     | Intended
     | WaitBegun
+    | ApprovalAsked
+    | Approved
+    | DecisionRefused
+    | Satisfied
     | Sending
     | Landed
     | Refused

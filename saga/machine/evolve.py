@@ -13,6 +13,9 @@ from saga.machine import settling
 from saga.machine.action_events import (
     Absent,
     Accepted,
+    ApprovalAsked,
+    Approved,
+    DecisionRefused,
     Intended,
     Landed,
     LandedLate,
@@ -21,6 +24,7 @@ from saga.machine.action_events import (
     Probed,
     Refused,
     Renewed,
+    Satisfied,
     SecondEffect,
     Sending,
     Skipped,
@@ -40,7 +44,7 @@ from saga.machine.events import (
     Started,
     WindingDown,
 )
-from saga.machine.state import Action, Case, Received, RunState
+from saga.machine.state import Action, Asked, Case, Received, RunState
 
 __all__ = ["evolve"]
 
@@ -55,6 +59,16 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
         case WaitBegun():
             action = state.actions[event.key]
             action.due = inf if event.until is None else event.until
+        case ApprovalAsked():
+            state.actions[event.key].approval = _asked(event)
+        case Approved():
+            asked = state.actions[event.key].approval
+            assert asked is not None, event.key
+            asked.given[event.actor] = event.reason
+        case DecisionRefused():
+            pass  # on record, and of no effect
+        case Satisfied():
+            settling.satisfied(state, state.actions[event.key], event)
         case Sending():
             settling.sending(state.actions[event.key], event, at)
         case Landed():
@@ -153,6 +167,20 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         of.undoing = event.key
         state.strays.pop(of.key, None)
     state.actions[event.key] = state.active[event.key] = action
+
+
+def _asked(event: ApprovalAsked) -> Asked:
+    return Asked(
+        version=event.version,
+        by=tuple(event.by),
+        people=event.people,
+        scope=event.scope,
+        policy=event.policy,
+        source=event.source,
+        reference=event.reference,
+        observation=event.observation,
+        expires_at=event.expires_at,
+    )
 
 
 def _position(state: RunState, name: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Absent, Accepted, Skipped
+from saga.machine.approving import expired_approvals
 from saga.machine.dead_ends import dead_end, spent
 from saga.machine.events import (
     CaseClosed,
@@ -36,7 +37,8 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    if over := ended_waits(spec, state, now) or _skips(spec, state, now):
+    over = ended_waits(spec, state, now) or expired_approvals(state, now)
+    if over or (over := _skips(spec, state, now)):
         return over
     if state.done == len(spec.steps):
         return [Ended(outcome="completed")]

@@ -14,10 +14,12 @@ from saga.machine.action_events import (
     NotSent,
     Probed,
     Refused,
+    Satisfied,
     SecondEffect,
     Unknown,
     Watched,
 )
+from saga.machine.bounds import absence_bound, under_way_until
 from saga.machine.commands import ProbeAnswer, Rejected, Rejection, Reply
 from saga.machine.events import Event
 from saga.machine.facts import Error, Json
@@ -25,7 +27,7 @@ from saga.machine.follow import case_for, settled_by_evidence
 from saga.machine.state import FORWARD, UNDO, Action, RunState
 from saga.machine.waits import wait_before
 from saga.machine.watching import watch_until
-from saga.machine.ways import Next, absence_bound, contract_of, next_move, under_way_until
+from saga.machine.ways import Next, contract_of, next_move
 
 __all__ = ["answered", "landed", "lost", "replied"]
 
@@ -92,6 +94,8 @@ def replied(
     if attempt is None:
         text = f"attempt {reply.attempt} of {action.key} is settled"
         return Rejected(Rejection.STALE_ATTEMPT, text)
+    if reply.result == "satisfied" and len(action.open) == 1 and not action.again:
+        return [Satisfied(key=action.key, attempt=reply.attempt, evidence=reply.receipt)]
     contract = contract_of(spec, action)
     error: Error = reply.error or {"type": "unknown", "text": "", "leaves": []}
     events: list[Event]
@@ -105,7 +109,7 @@ def replied(
         )
         events = [refused]
         return [*events, *_closing(state, action)] if settles or len(action.open) == 1 else events
-    if reply.result == "not_sent":
+    if reply.result in ("not_sent", "satisfied"):  # an earlier attempt may be what made it so
         wait = wait_before(contract.retry, action.key, action.not_sent + 1)
         due = reply.at + max(wait, reply.retry_after or 0.0)
         events = [NotSent(key=action.key, attempt=reply.attempt, error=error, due=due)]

@@ -19,7 +19,8 @@ __all__ = ["Line", "settlement"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One effect. `fate`: never (it did not happen), landed (it stays), undone, accepted, or open.
+    """One effect. `fate`: never (it did not happen), landed (it stays), undone, accepted, satisfied
+    (it was so already, by the evidence in `receipt`), or open.
 
     `receipt` is its own, `undo_receipt` that of its undo, or the evidence of the person who took it
     back. `residual` is what the undo could not give back, as its compensation declares. `by` and
@@ -84,6 +85,8 @@ def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, C
         return replace(line, fate="open")
     if landed:
         return replace(line, fate="landed")
+    if action.evidence is not None:
+        return replace(line, fate="satisfied", receipt=action.evidence)
     return _on_word(line, verdict)
 
 

@@ -10,6 +10,7 @@ from saga.machine.action_events import (
     Probed,
     Refused,
     Renewed,
+    Satisfied,
     Sending,
     Undone,
     Unknown,
@@ -24,6 +25,7 @@ __all__ = [
     "probed",
     "refused",
     "renewed",
+    "satisfied",
     "sending",
     "settle",
     "skipped",
@@ -67,6 +69,12 @@ def landed(state: RunState, action: Action, event: Landed) -> None:
         state.past_pivot = True
     if before != "skipped":
         _step_done(state, action.step)
+
+
+def satisfied(state: RunState, action: Action, event: Satisfied) -> None:
+    """Nothing was done, and nothing is left to do: it is passed over with its evidence."""
+    action.evidence, action.error = event.evidence, None
+    skipped(state, action)
 
 
 def skipped(state: RunState, action: Action) -> None:

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.facts import Error, Json
 
-__all__ = ["FORWARD", "UNDO", "Action", "Attempt", "Case", "Received", "RunState", "new_state"]
+__all__ = [
+    "FORWARD",
+    "UNDO",
+    "Action",
+    "Asked",
+    "Attempt",
+    "Case",
+    "Received",
+    "RunState",
+    "new_state",
+]
 
 FORWARD = "forward"
 UNDO = "undo"
@@ -29,6 +39,27 @@ class Attempt:
     in_flight: bool = True  # the call of the present owner has not been answered
     interrupted: bool = False  # ended with its process: no failure of what was called
     running: bool = False  # timed out, but its call has not returned
+
+
+@dataclass(slots=True)
+class Asked:
+    """The approval that an action needs before it is sent; who has given it."""
+
+    version: int
+    by: tuple[str, ...]
+    people: int
+    scope: str
+    policy: str
+    source: str
+    reference: str
+    observation: str
+    expires_at: float
+    given: dict[str, str] = field(default_factory=dict)  # actor: reason
+
+    @property
+    def complete(self) -> bool:
+        """Enough different people have agreed."""
+        return len(self.given) >= self.people
 
 
 @dataclass(slots=True)
@@ -76,6 +107,8 @@ class Action:
     error: Error | None = None
     case: str | None = None  # the open one
     answered_for: bool = False  # a person has answered for an effect the run does not count on
+    approval: Asked | None = None
+    evidence: Json = None  # that what it wanted was so already
     undoing: str | None = None  # key of the newest generation of its undo
     superseded: bool = False  # a newer generation has taken its place
     watch: float | None = None  # when it is read a last time for a straggler

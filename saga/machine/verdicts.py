@@ -7,8 +7,9 @@ not offered is not possible.
 from __future__ import annotations
 
 from saga.definition.spec import ContractSpec, SagaSpec
+from saga.machine.bounds import look_bound
 from saga.machine.state import FORWARD, Action, Case, RunState
-from saga.machine.ways import contract_of, look_bound, stopped
+from saga.machine.ways import contract_of, stopped
 
 __all__ = ["VERDICTS", "not_before", "verdicts"]
 

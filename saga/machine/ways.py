@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 
-from saga.definition.spec import ContractSpec, ProviderSpec, SagaSpec, StepSpec
+from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
+from saga.machine.bounds import absence_bound, under_way
 from saga.machine.state import FORWARD, Action, RunState
 
 __all__ = [
     "Move",
     "Next",
-    "absence_bound",
     "contract_of",
     "goes_forward",
-    "look_bound",
     "next_move",
     "stopped",
-    "under_way_until",
     "way_out",
 ]
 
@@ -32,7 +30,7 @@ __all__ = [
 class Next(Enum):
     """What comes next for an action."""
 
-    WAIT = auto()  # a step that only waits, at most until `at`
+    WAIT = auto()  # a step that only waits, or for an approval, at most until `at`
     AWAIT = auto()  # a call is in flight (`at` is its `send_by`), or has still not returned
     SEND = auto()  # one more attempt under its key
     PROBE = auto()  # ask by key
@@ -96,14 +94,20 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
         return None
     if step.wait is not None and action.state == "intended":
         return Move(Next.WAIT, min(action.due, action.deadline_at or inf))
+    if action.approval is not None and action.state == "intended":
+        if not action.approval.complete or now >= action.approval.expires_at:
+            return Move(Next.WAIT, action.approval.expires_at)
+        return Move(Next.SEND, now)
     if _as_asked(state, action, contract, now):
         return Move(Next.SEND if action.wish == "same" else Next.RENEW, action.due)
     if unknown:
         return _unknown(state, action, step, contract, now)
     if action.state == "refused":
-        if _may_renew(action, contract) and _in_time(action, now):
+        # By the provider: what a person refused, or nobody approved in time, is not asked again.
+        if action.attempts and _may_renew(action, contract) and _in_time(action, now):
             return Move(Next.RENEW, action.due)
-        cause = "refused" if step.wait is None else "deadline"
+        expired = action.error is not None and action.error["type"] == "ApprovalExpired"
+        cause = "deadline" if expired or step.wait is not None else "refused"
         return _spent(state, action, now, cause, "undo_refused")
     if action.state == "absent":
         return _absent(state, action, contract, now)
@@ -186,23 +190,12 @@ def _unknown(
         return Move(Next.SEND, action.due)
     if (at := _next_reading(action, contract)) is not None:
         return Move(Next.PROBE, at)
-    under_way = _under_way(contract)
-    if under_way is not None and _blind(state, action, step):
+    bound = under_way(contract)
+    if bound is not None and _blind(state, action, step):
         if action.running:
             return Move(Next.AWAIT, now + contract.timeout)
-        return Move(Next.BLIND, action.last_until + under_way)
+        return Move(Next.BLIND, action.last_until + bound)
     return Move(Next.GIVE_UP, now, "crashed" if _kills(action, contract) else "unknown")
-
-
-def _under_way(contract: ContractSpec) -> float | None:
-    """How long after its last moment a request may land and be missed; `None`: undeclared.
-
-    Where the provider cannot be asked nobody would see a straggler: it is waited for.
-    """
-    provider = contract.provider
-    if not contract.probe and provider.late_until is not None:
-        return provider.late_until
-    return provider.in_flight
 
 
 def _blind(state: RunState, action: Action, step: StepSpec) -> bool:
@@ -229,42 +222,6 @@ def _next_reading(action: Action, contract: ContractSpec) -> float | None:
     if bound == inf:
         return action.probe_due + contract.retry.longest  # a call has still not returned
     return max(action.probe_due, bound)  # the last one must be able to count
-
-
-def absence_bound(action: Action, provider: ProviderSpec) -> float | None:
-    """The earliest start of a reading of absence that counts (unix seconds).
-
-    `None` where the provider declares no bound; infinite while a call has not returned.
-    """
-    if provider.in_flight is None or provider.visible_after is None:
-        return None
-    if action.running:
-        return inf
-    return action.last_until + provider.in_flight + provider.visible_after
-
-
-def under_way_until(action: Action, contract: ContractSpec) -> float:
-    """How long "in progress" is what the provider itself declares that it may say (unix seconds).
-
-    Until then it is simply waited for; later it settles no more than "cannot say" does.
-    """
-    if action.running:
-        return inf
-    provider = contract.provider
-    declared = provider.late_until if provider.late_until is not None else provider.in_flight
-    return action.last_until + (declared or 0.0)
-
-
-def look_bound(action: Action, contract: ContractSpec) -> float:
-    """The time from which on a person must have looked before saying that it did not happen.
-
-    Infinite while a call has not returned. Where no bound is declared it is the last moment a byte
-    could leave, and the text of the case says that nothing more is known.
-    """
-    if action.running or any(attempt.in_flight for attempt in action.open.values()):
-        return inf
-    visible_after = contract.provider.visible_after
-    return action.last_until + (_under_way(contract) or 0.0) + (visible_after or 0.0)
 
 
 def _may_resend(

@@ -138,6 +138,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         digest=frozen.digest,
         args=frozen.args,
         threaded=side.threaded,
+        version=held.version + 1,
     )
     return command, frozen.size
 

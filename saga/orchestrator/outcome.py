@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused
+from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Satisfied
 from saga.definition.contracts import Compensation, Effect
+from saga.definition.values import any_json
 from saga.errors import Conflict
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.machine.facts import Error, Json
@@ -59,6 +60,8 @@ def result_of(  # noqa: PLR0911  one line for each thing that it may be
     now: float,
 ) -> Result:
     """The one result, at `now`, of a function that returned `value` or raised `error`."""
+    if error is None and isinstance(value, Satisfied) and isinstance(contract, Effect):
+        return _satisfied(value)
     if error is None:
         try:
             return Result("landed", receipt=_checked(receipt_json, call, value))
@@ -75,6 +78,13 @@ def result_of(  # noqa: PLR0911  one line for each thing that it may be
     if isinstance(error, contract.not_sent):
         return Result("not_sent", error=describe(error))
     return Result("unknown", error=describe(error))
+
+
+def _satisfied(value: Satisfied) -> Result:
+    try:
+        return Result("satisfied", receipt=_sized(any_json("evidence", value.evidence)))
+    except BaseException as broken:  # noqa: BLE001  a model's own validators are user code
+        return Result("unknown", error=describe(broken))
 
 
 def timed_out(seconds: float) -> Result:
@@ -110,14 +120,18 @@ def answer_of(  # noqa: PLR0911  as above
 
 
 def _checked(receipt_json: Callable[[Any], Json], call: Any, value: Any) -> Json:
-    receipt = receipt_json(value)
-    size = len(json_text(receipt).encode()) if receipt is not None else 0
-    if size > PAYLOAD_LIMIT:
-        raise Unstorable(f"a receipt of {size} bytes; the limit is {PAYLOAD_LIMIT}")
+    receipt = _sized(receipt_json(value))
     if isinstance(receipt, dict):
         for field, name in _ECHOES.items():
             if field in receipt and receipt[field] != getattr(call, name):
                 raise Unstorable(f"the receipt's {field} is not that of this call")
+    return receipt
+
+
+def _sized(receipt: Json) -> Json:
+    size = len(json_text(receipt).encode()) if receipt is not None else 0
+    if size > PAYLOAD_LIMIT:
+        raise Unstorable(f"a receipt of {size} bytes; the limit is {PAYLOAD_LIMIT}")
     return receipt
 
 

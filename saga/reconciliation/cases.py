@@ -9,10 +9,11 @@ from typing import Any
 
 from saga.journal.history import History
 from saga.journal.quarantine import DAMAGED
+from saga.machine.bounds import look_bound
 from saga.machine.facts import Error, Json
 from saga.machine.state import Case as CaseState
 from saga.machine.verdicts import verdicts
-from saga.machine.ways import contract_of, look_bound
+from saga.machine.ways import contract_of
 from saga.views import moment, since
 
 __all__ = ["Case", "case_view", "row_view"]

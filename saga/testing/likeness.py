@@ -9,8 +9,9 @@ from __future__ import annotations
 from math import inf
 
 from saga.definition.spec import SagaSpec
+from saga.machine.bounds import absence_bound
 from saga.machine.state import Action, RunState
-from saga.machine.ways import absence_bound, contract_of
+from saga.machine.ways import contract_of
 from saga.testing.observer import Watched
 
 __all__ = ["likeness"]
@@ -44,6 +45,9 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> tupl
         action.undone,
         action.answered_for,
         action.late,
+        action.evidence is not None,
+        action.approval is not None
+        and (tuple(action.approval.given), now >= action.approval.expires_at),
         action.undoing is not None,
         action.watch is not None and now >= action.watch,
     )

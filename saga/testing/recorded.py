@@ -160,6 +160,8 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) ->
         return
     if event.fence != record.fence:
         yield 6, f"attempt {event.attempt} of {event.key} bears the fence of somebody else"
+    if action.direction == FORWARD and spec.steps[action.step].approval is not None:
+        yield from _approved(action, record)
     provider = contract_of(spec, action).provider
     if event.attempt != action.attempts + 1:
         yield 1, f"attempt {event.attempt} of {event.key} follows attempt {action.attempts}"
@@ -171,6 +173,15 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) ->
         yield 2, f"{event.key} is sent again after its key may be forgotten"
     if state.phase != "running" and action.direction == FORWARD and not action.open:
         yield 8, f"{event.key} goes forward in a run that is being undone"
+
+
+def _approved(action: Action, record: Record) -> Iterator[Finding]:
+    asked = action.approval
+    people = set() if asked is None else {one for one in asked.given if {one, "*"} & set(asked.by)}
+    if asked is None or len(people) < asked.people:
+        yield 12, f"{action.key} is sent without its approval"
+    elif action.attempts == 0 and record.at >= asked.expires_at:
+        yield 12, f"{action.key} is sent after its approval has expired"
 
 
 def _absent(spec: SagaSpec, action: Action, event: Absent) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from saga import UnknownRun
-from saga.inquiries.holds import Hold
+from saga.inquiries.hold import Hold
 from tests.client.desk import Desk
 
 

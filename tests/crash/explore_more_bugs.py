@@ -112,7 +112,7 @@ MORE_BUGS: tuple[Bug, ...] = (
     bug(
         "absence counts while a request may still be under way",
         {
-            "machine.ways": """
+            "machine.bounds": """
 -    return action.last_until + provider.in_flight + provider.visible_after
 +    return action.last_until + provider.visible_after
 """

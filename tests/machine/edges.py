@@ -28,6 +28,7 @@ class Budget(NamedTuple):
     verdict: int = 0
     report: int = 0
     straggler: int = 0  # a request is under way for longer than `in_flight`, up to `late_until`
+    decide: int = 0  # somebody approves or refuses
     signal: int = 0  # somebody brings what a wait waits for
     slow: int = 0  # the owner lets time pass though something is due
 

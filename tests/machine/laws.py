@@ -6,7 +6,7 @@ The machine keeps indices and flags so that it need not look; these functions do
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 
 from saga.definition.spec import SagaSpec
@@ -48,6 +48,8 @@ def _fork_action(action: Action) -> Action:
     twin = Action(*_of_action(action))
     twin.open = {number: Attempt(*_of_attempt(one)) for number, one in action.open.items()}
     twin.others = list(action.others)
+    if action.approval is not None:
+        twin.approval = replace(action.approval, given=dict(action.approval.given))
     return twin
 
 
@@ -117,6 +119,16 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
 def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None:
     action = state.actions[event.key]
     contract = contract_of(spec, action)
+    if action.direction == FORWARD and spec.steps[action.step].approval is not None:
+        asked = action.approval
+        if (
+            asked is None
+            or len(asked.given) < asked.people
+            or not set(asked.given) <= set(asked.by)
+        ):
+            raise LawBroken("12", f"{event.key} is sent without its approval")
+        if action.attempts == 0 and at >= asked.expires_at:
+            raise LawBroken("12", f"{event.key} is sent after its approval has expired")
     if event.attempt != action.attempts + 1 or event.send_by != at + contract.timeout:
         raise LawBroken("1", f"{event} is not the next one in time")
     if action.open and not contract.provider.honours_keys:
@@ -232,7 +244,7 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
     if not planned.todo and planned.due is None and not state.open_cases:
         raise LawBroken("4", "nothing due, no case, not at its end")
     waits = [a for a in state.active.values() if a.state == "intended"]
-    if any(spec.steps[a.step].wait is None for a in waits):
+    if any(spec.steps[a.step].wait is None and a.approval is None for a in waits):
         raise LawBroken("1", "an intent without its sending")
     flying = any(a.state == "sending" for a in state.active.values())
     if not planned.todo and planned.due is not None and planned.due <= at and not flying:

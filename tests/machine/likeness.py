@@ -59,6 +59,13 @@ def _landings(spec: SagaSpec, state: RunState, world: World, key: str, now: floa
     return key, tuple((one.receipt, max(one.at - now, oldest), one.taken_back) for one in ones)
 
 
+def _approval(action: Action, now: float) -> Hashable:
+    asked = action.approval
+    if asked is None or action.state != "intended":
+        return asked is not None
+    return max(asked.expires_at - now, 0.0), tuple(sorted(asked.given))
+
+
 def _attempt(action: Action, one: Attempt, now: float) -> Hashable:
     return (
         action.attempts - one.number,
@@ -81,6 +88,8 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> Hash
         action.answered_for,
         len(action.others),
         action.late,
+        _approval(action, now),
+        action.evidence is not None,
         None if action.watch is None else max(action.watch - now, 0.0),
         (action.unseen, max(action.probe_due - now, 0.0)) if action.watch is not None else None,
     )

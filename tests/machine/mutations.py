@@ -52,10 +52,10 @@ MUTATIONS = {
         "table",
     ),
     "absence counts before requests have arrived": Mutation(
-        "ways", BOUND, BOUND.replace(" + provider.in_flight", ""), "table"
+        "bounds", BOUND, BOUND.replace(" + provider.in_flight", ""), "table"
     ),
     "absence counts before effects show": Mutation(
-        "ways", BOUND, BOUND.replace(" + provider.visible_after", ""), "table"
+        "bounds", BOUND, BOUND.replace(" + provider.visible_after", ""), "table"
     ),
     "in progress leaves an earlier absence standing": Mutation(
         "settling",
@@ -67,7 +67,7 @@ MUTATIONS = {
         "results", 'unsettled and probe.answer == "absent" and', "unsettled and", "table"
     ),
     "a call still in its thread is forgotten": Mutation(
-        "ways",
+        "bounds",
         "    if action.running:\n        return inf\n    return action.last_until +",
         "    return action.last_until +",
         "law 3",
@@ -130,7 +130,7 @@ MUTATIONS = {
     ),
     "undone blindly while the request is under way": Mutation(
         "ways",
-        "return Move(Next.BLIND, action.last_until + under_way)",
+        "return Move(Next.BLIND, action.last_until + bound)",
         "return Move(Next.BLIND, now)",
         "law 9",
         f"keys blind / {PERSON}",
@@ -218,8 +218,8 @@ MUTATIONS = {
         f"keys / {PERSON}",
     ),
     "a person may look too early": Mutation(
-        "ways",
-        "return action.last_until + (_under_way(contract) or 0.0)",
+        "bounds",
+        "return action.last_until + (under_way(contract) or 0.0)",
         "return action.last_until",
         "law 3",
         f"keys / {PERSON}",

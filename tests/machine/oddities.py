@@ -9,6 +9,7 @@ from saga.definition.spec import SagaSpec
 from saga.machine.commands import (
     Cancel,
     Command,
+    Decide,
     Intend,
     Lost,
     ProbeAnswer,
@@ -37,6 +38,17 @@ def oddities(spec: SagaSpec, state: RunState, now: float) -> Iterator[Command]:
     yield Lost(at=now)
     for wait, message in product(("none", spec.steps[-1].name), ("m", "n")):
         yield Signal(at=now, wait=wait, message=message, payload={}, actor=None)
+    for name, version, digest in product(("none", spec.steps[-1].name), (1, 7), ("", "sha256:-")):
+        for approve in (True, False):
+            yield Decide(
+                at=now,
+                step=name,
+                approve=approve,
+                version=version,
+                digest=digest,
+                actor="eve",
+                reason="",
+            )
     yield Cancel(at=now, reason="", actor=None)
     for step in (-1, 0, len(spec.steps) - 1):
         yield from _of_step(step, now)

@@ -31,6 +31,7 @@ def order_for(
             digest=digest_of(todo.step, todo.of_key),
             args={"of": state.steps[todo.step].name},
             threaded=threaded,
+            version=7,
         )
     if isinstance(todo, SendNow):
         return Send(at=at, fence=fence, key=todo.key, threaded=threaded)

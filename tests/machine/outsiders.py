@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saga.definition.spec import SagaSpec
-from saga.machine.commands import Cancel, Lost, Report, Resolve, Signal
+from saga.machine.commands import Cancel, Decide, Lost, Report, Resolve, Signal
 from saga.machine.state import RunState
 from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of
@@ -24,6 +24,8 @@ def outsiders(
     if budget.cancel:
         command = Cancel(at=now, reason="changed my mind", actor="ada")
         yield Edge("cancel", world, budget.less("cancel"), command)
+    if budget.decide:
+        yield from _decisions(state, world, budget.less("decide"), now)
     if budget.signal:
         for step in spec.steps:
             if step.wait is not None and step.wait.signal:
@@ -41,6 +43,26 @@ def outsiders(
             yield Edge(f"{key}: a webhook reports", world, budget.less("report"), report)
     if budget.verdict:
         yield from _verdicts(spec, state, world, budget.less("verdict"), now)
+
+
+def _decisions(state: RunState, world: World, budget: Budget, now: float) -> Iterator[Edge]:
+    """Two people decide what they were shown, whether or not that is still open."""
+    for action in state.actions.values():
+        if action.approval is None or action.superseded:
+            continue
+        for actor in action.approval.by:
+            for approve in (True, False):
+                decision = Decide(
+                    at=now,
+                    step=state.steps[action.step].name,
+                    approve=approve,
+                    version=action.approval.version,
+                    digest=action.digest,
+                    actor=actor,
+                    reason="I looked",
+                )
+                words = "approves" if approve else "refuses"
+                yield Edge(f"{actor} {words} {action.key}", world, budget, decision)
 
 
 def _crash(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saga.definition.spec import (
+    ApprovalSpec,
     ContractSpec,
     ProviderSpec,
     RetrySpec,
@@ -32,6 +33,8 @@ WORDS = {
     "blind": "the undo works without a receipt",
     "optional": "the run goes on without it",
     "pivot": "once it has landed the run only goes forward",
+    "approved": "ada or bob must approve it within 3",
+    "twice": "two people must approve it within 3",
     "naps": "it calls nothing and waits for 2",
     "signal": "it calls nothing and waits for a signal, at most 3",
     "reads": "there is nothing to undo",
@@ -88,6 +91,20 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         optional="optional" in words,
         declared_pivot="pivot" in words,
         wait=wait,
+        approval=_approval(words),
+    )
+
+
+def _approval(words: list[str]) -> ApprovalSpec | None:
+    if "approved" not in words and "twice" not in words:
+        return None
+    return ApprovalSpec(
+        by=("ada", "bob"),
+        people=2 if "twice" in words else 1,
+        expires=3.0,
+        observed=None,
+        scope="do@1",
+        policy="1",
     )
 
 

@@ -39,6 +39,8 @@ TROUBLES = {
     ),
     "signals, a cancel, a crash": QUIET._replace(signal=2, cancel=1, crash=1, refused=1),
     "signals, a slow owner, a person": QUIET._replace(signal=1, slow=2, verdict=1, unknown=1),
+    "decisions, a cancel, a crash": QUIET._replace(decide=2, cancel=1, crash=1, unknown=1),
+    "decisions, a refusal, a slow owner": QUIET._replace(decide=2, refused=1, slow=1),
     "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
 }
 ONE_STEP = (
@@ -70,6 +72,7 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
             yield f"{provider}, deadline", line(provider, deadline=3.0), trouble, False
         yield from _stragglers(provider)
         yield from _waits(provider)
+        yield from _approvals(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -86,6 +89,19 @@ def _waits(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
             yield f"{wait} > {provider}, deadline", _late(wait, provider), trouble, False
     steps = f"{provider} pivot", "signal", f"{provider} reads"
     yield " > ".join(steps), line(*steps), "signals, a slow owner, a person", False
+
+
+def _approvals(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """An effect that people must agree to, alone, after, before and beside another."""
+    for special in ("approved", "twice", "approved optional", "approved lives"):
+        words = f"{provider} {special}"
+        for trouble in (one for one in TROUBLES if one.startswith("decisions")):
+            yield words, line(words), trouble, False
+            yield f"{words}, deadline", _late(words), trouble, False
+    words = f"{provider} approved"
+    trouble = "decisions, a refusal, a slow owner"
+    yield f"{provider} > {words}", line(provider, words), trouble, False
+    yield f"{words} beside {provider}", saga([words, provider], [[], []]), trouble, False
 
 
 def _late(*steps: str) -> SagaSpec:

@@ -11,12 +11,13 @@ from typing import assert_never
 
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.action_events import Absent, Probed, Refused, Renewed, Sending, Unknown
+from saga.machine.bounds import absence_bound, look_bound, under_way_until
 from saga.machine.commands import Rejected
 from saga.machine.decide import Decision
 from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, WindingDown
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, Todo
 from saga.machine.state import FORWARD, Action, RunState
-from saga.machine.ways import absence_bound, contract_of, look_bound, under_way_until
+from saga.machine.ways import contract_of
 
 __all__ = ["name_of", "planned", "situation", "told"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -72,7 +72,7 @@ async def _there_and_back() -> None:
         for step in order_flow.steps:
             args = step.effect.args.model_validate(step.build(given, receipts))
             calls[step.name] = Call(args=args, key=f"o7/{step.name}", step=step.name, **named)
-            receipt: Any = await step.effect.do(calls[step.name])
+            receipt = await cast("Any", step.effect.do(calls[step.name]))
             receipts[step.name] = receipt.model_dump(mode="json")
         for step in reversed(order_flow.steps):
             assert step.undo is not None

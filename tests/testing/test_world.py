@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_an_observer_hears_of_a_call_that_was_not_intended(tmp_path: Path) -> No
     )
 
     async def make_it() -> None:
-        await trips(world).step("hotel").effect.do(stray)
+        await cast(Any, trips(world).step("hotel").effect.do(stray))
 
     asyncio.run(make_it())
     assert [violation.law for violation in world.violations] == [1]

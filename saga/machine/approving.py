@@ -1,0 +1,115 @@
+"""Approvals: what is bound when one is asked for, who may decide, and what a decision means.
+
+An approval is for one frozen intent: the record that froze it, its digest, key, target and
+generation, the scope and policy that asked for it, and the observation that justified it. Anything
+else needs a new one. Nothing that is missing counts as approved.
+"""
+
+from __future__ import annotations
+
+from saga.definition.approval import ANYBODY
+from saga.definition.canonical import digest
+from saga.definition.spec import ApprovalSpec, SagaSpec
+from saga.machine.action_events import ApprovalAsked, Approved, DecisionRefused, Refused
+from saga.machine.commands import Decide, Rejected, Rejection
+from saga.machine.events import Event
+from saga.machine.state import Action, RunState
+from saga.machine.ways import stopped
+
+__all__ = ["asked_for", "decided", "expired_approvals"]
+
+
+def asked_for(
+    spec: SagaSpec, state: RunState, approval: ApprovalSpec, key: str, version: int, at: float
+) -> ApprovalAsked:
+    """What the people are asked, bound to the intent of `key` that record `version` freezes."""
+    source, reference, observed = "input", state.run_id, state.input
+    if approval.observed is not None:
+        action = state.forward[approval.observed]
+        assert action is not None, key
+        source, reference, observed = (
+            spec.steps[action.step].effect.label,
+            action.key,
+            action.receipt,
+        )
+    return ApprovalAsked(
+        key=key,
+        version=version,
+        by=list(approval.by),
+        people=approval.people,
+        scope=approval.scope,
+        policy=approval.policy,
+        source=source,
+        reference=reference,
+        observation=digest(observed),
+        expires_at=at + approval.expires,
+    )
+
+
+def decided(state: RunState, command: Decide) -> list[Event] | Rejected:
+    """What a person's decision means; one that comes too late is recorded and changes nothing."""
+    action = _pending(state, command.step)
+    if action is None or action.approval is None:
+        return Rejected(Rejection.UNKNOWN_ACTION, f"{command.step} asks for no approval")
+    asked = action.approval
+    if (command.version, command.digest) != (asked.version, action.digest):
+        text = f"the approval of {command.step} is for record {asked.version} and {action.digest}"
+        return Rejected(Rejection.STALE_CASE, f"{text}: something else was shown")
+    if (late := _too_late(state, action, command.at)) is not None:
+        return [
+            DecisionRefused(
+                key=action.key,
+                actor=command.actor,
+                approve=command.approve,
+                reason=command.reason,
+                why=late,
+            )
+        ]
+    if command.actor in asked.given:
+        return Rejected(Rejection.NOTHING_NEW, f"{command.actor} has approved it already")
+    if (ANYBODY not in asked.by and command.actor not in asked.by) or command.actor == state.actor:
+        who = "who started the run" if command.actor == state.actor else ", ".join(asked.by)
+        text = f"{command.actor} may not decide this: {who}"
+        return Rejected(Rejection.NOT_POSSIBLE, text)
+    if command.approve:
+        return [Approved(key=action.key, actor=command.actor, reason=command.reason)]
+    error = {"type": "ApprovalRefused", "text": f"{command.actor}: {command.reason}", "leaves": []}
+    return [Refused(key=action.key, attempt=0, error=error, settles=True, due=command.at)]
+
+
+def _pending(state: RunState, step: str) -> Action | None:
+    """The newest generation of the step's action."""
+    for action in state.forward:
+        if action is not None and state.steps[action.step].name == step:
+            return action
+    return None
+
+
+def _too_late(state: RunState, action: Action, now: float) -> str | None:
+    """Why a decision on this approval changes nothing any more: expired, used up and the others."""
+    assert action.approval is not None, action.key
+    if action.attempts:
+        return "used_up"
+    if action.state != "intended":
+        expired = action.error is not None and action.error["type"] == "ApprovalExpired"
+        return "expired" if expired else "decided"
+    if now >= action.approval.expires_at:
+        return "expired"
+    if action.approval.complete:
+        return "decided"
+    return "stopped" if stopped(state) else None
+
+
+def expired_approvals(state: RunState, now: float) -> list[Event]:
+    """What was not approved and sent in time has failed; nobody has refused it."""
+    events: list[Event] = []
+    for action in state.active.values():
+        asked = action.approval
+        if asked is None or action.state != "intended" or asked.expires_at > now:
+            continue
+        missing = asked.people - len(asked.given)
+        text = f"{missing} of {asked.people} approvals are missing"
+        text = text if missing else "it was approved, and not sent in time"
+        error = {"type": "ApprovalExpired", "text": text, "leaves": []}
+        events.append(Refused(key=action.key, attempt=0, error=error, settles=True, due=now))
+    return events
