@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from saga.definition.names import check_name, check_text
+from saga.definition.spec import ANYBODY
 from saga.definition.tuning import Duration, seconds
 from saga.errors import DefinitionError
 
 if TYPE_CHECKING:
     from saga.definition.step import Step
 
-__all__ = ["ANYBODY", "Approval"]
+__all__ = ["Approval"]
 
-ANYBODY = "*"
 _PEOPLE = range(1, 21)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from saga.definition.canonical import digest
 
 __all__ = [
+    "ANYBODY",
     "FORMAT",
     "ApprovalSpec",
     "ContractSpec",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 FORMAT = 1
+ANYBODY = "*"  # among those who may approve: whoever says who they are
 
 UndoKind = Literal["compensation", "nothing", "irreversible"]
 

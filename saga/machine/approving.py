@@ -7,9 +7,8 @@ else needs a new one. Nothing that is missing counts as approved.
 
 from __future__ import annotations
 
-from saga.definition.approval import ANYBODY
 from saga.definition.canonical import digest
-from saga.definition.spec import ApprovalSpec, SagaSpec
+from saga.definition.spec import ANYBODY, ApprovalSpec, SagaSpec
 from saga.machine.action_events import ApprovalAsked, Approved, DecisionRefused, Refused
 from saga.machine.commands import Decide, Rejected, Rejection
 from saga.machine.events import Event

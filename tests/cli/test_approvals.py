@@ -76,7 +76,8 @@ def test_approved_it_is_done(shell: Shell, asked: dict[str, str]) -> None:
     assert shell.saga("approve", "t1", "close", *words(asked, "--by", "ada")).code == 0
     assert shell.saga("approvals").out == "Nothing waits for an approval.\n"
     assert shell.saga("orchestrator", "tickets.py:app", "--until-idle").code == 0
-    assert shell.json("show", "t1")["outcome"] == "completed"
+    shown = shell.json("show", "t1")
+    assert shown["outcome"] == "completed", shown["steps"][1]["error"]
     late = shell.saga("approve", "t1", "close", *words(asked, "--by", "bob"))
     assert (late.code, "used up" in late.err) == (5, True)
 
