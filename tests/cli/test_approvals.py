@@ -9,7 +9,10 @@ import pytest
 from tests.cli.shell import Shell
 
 APP = """
+import json
+import time
 from datetime import timedelta
+from pathlib import Path
 from pydantic import BaseModel
 from saga import App, Approval, Call, Compensation, Effect, NothingToUndo, Saga, Step, Undo, Wait
 from saga import input_of
