@@ -22,6 +22,7 @@ from saga.definition.contracts import Compensation, Effect, Irreversible, Nothin
 from saga.definition.diff import Change, difference
 from saga.definition.draw import draw
 from saga.definition.keys import KEY_MAX, forward_key, target_hash, undo_key
+from saga.definition.meaning import meaning, spec_digest
 from saga.definition.names import NAME_MAX, RUN_ID_MAX, check_id
 from saga.definition.references import input_of
 from saga.definition.saga import App, Lifespan, Saga
@@ -32,12 +33,11 @@ from saga.definition.spec import (
     RetrySpec,
     SagaSpec,
     StepSpec,
-    meaning,
     read_spec,
-    spec_digest,
 )
 from saga.definition.step import Step
 from saga.definition.strict_json import strict_loads
+from saga.definition.subsaga import SubSaga
 from saga.definition.tuning import IDEMPOTENT, Duration, Provider, Retry, seconds
 from saga.definition.values import (
     arguments,
@@ -82,6 +82,7 @@ __all__ = [
     "Satisfied",
     "Step",
     "StepSpec",
+    "SubSaga",
     "Undo",
     "Unknown",
     "Wait",

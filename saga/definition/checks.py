@@ -6,7 +6,7 @@ a run never meets it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,19 +21,22 @@ __all__ = ["check_steps"]
 _Steps = Sequence[Step[Any, Any]]
 
 
-def check_steps(saga: str, input_model: type[BaseModel], steps: _Steps) -> list[tuple[int, ...]]:
+def check_steps(
+    saga: str,
+    input_model: type[BaseModel],
+    steps: _Steps,
+    follows: Mapping[int, tuple[Step[Any, Any], ...]],
+) -> list[tuple[int, ...]]:
     """Check the steps of a saga against each other. Raises `DefinitionError`.
 
+    `follows`: by the id of a step, the steps that it directly follows.
     Returns, for each step, the positions of the steps it directly follows, in ascending order.
     """
     what = f"saga {saga!r}"
     if not steps:
         raise DefinitionError("no-steps", f"{what} has no steps", remedy="Give at least one Step")
-    for step in steps:
-        if not isinstance(step, Step):
-            raise DefinitionError("bad-step", f"{what}: {step!r} is no Step", remedy="Give Steps")
     _check_names(what, steps)
-    edges = _edges(what, steps)
+    edges = _edges(what, steps, follows)
     earlier = _earlier(what, steps, edges)
     _check_order(what, steps, edges)
     for index, step in enumerate(steps):
@@ -58,21 +61,20 @@ def _check_names(what: str, steps: _Steps) -> None:
         seen.add(step.name)
 
 
-def _edges(what: str, steps: _Steps) -> list[tuple[int, ...]]:
+def _edges(
+    what: str, steps: _Steps, follows: Mapping[int, tuple[Step[Any, Any], ...]]
+) -> list[tuple[int, ...]]:
     position = {id(step): index for index, step in enumerate(steps)}
     edges: list[tuple[int, ...]] = []
-    for index, step in enumerate(steps):
-        if step.after is None:
-            edges.append((index - 1,) if index else ())
-            continue
-        for other in step.after:
+    for step in steps:
+        for other in follows[id(step)]:
             if id(other) not in position:
                 raise DefinitionError(
                     "unknown-step",
                     f"{what}: {step.name!r} comes after {other.name!r}, which is not in it",
                     remedy="Add it to the saga's steps, or remove it from after=",
                 )
-        edges.append(tuple(sorted({position[id(other)] for other in step.after})))
+        edges.append(tuple(sorted({position[id(other)] for other in follows[id(step)]})))
     return edges
 
 

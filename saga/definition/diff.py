@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from saga.definition.spec import meaning
+from saga.definition.meaning import meaning
 
 __all__ = ["Change", "difference"]
 

@@ -19,8 +19,13 @@ def draw(spec: Mapping[str, Any]) -> str:
     after = [[position[name] for name in row["after"]] for row in rows]
     followed = {before for edges in after for before in edges}
     lines = ["flowchart TD", f'    start(["{_label(spec["saga"], spec["version"])}"])']
-    for index, row in enumerate(rows):
-        lines.extend(_nodes(index, row))
+    sagas = {group["name"]: group["saga"] for group in spec.get("groups", ())}
+    inside: list[str] = []
+    for index, row in enumerate([*rows, {}]):
+        inside, changed = _boxes(inside, list(row.get("groups", ())), sagas)
+        lines += changed
+        if row:
+            lines.extend(_nodes(index, row))
     lines += ['    completed(["completed"])', '    compensated(["compensated"])']
     for index, edges in enumerate(after):
         lines += [f"    {_step(before)} --> s{index}" for before in edges or [-1]]
@@ -34,6 +39,26 @@ def draw(spec: Mapping[str, Any]) -> str:
             lines += [f"    u{index} -.-> {end}" for end in ends]
     lines.append("    classDef undo stroke-dasharray: 4 3")
     return "\n".join(lines) + "\n"
+
+
+def _boxes(
+    inside: Sequence[str], wanted: list[str], sagas: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """The boxes of sub-sagas that end and begin between one step and the next."""
+    shared = 0
+    while shared < min(len(inside), len(wanted)) and inside[shared] == wanted[shared]:
+        shared += 1
+    ends = ["    end"] * (len(inside) - shared)
+    names = wanted[shared:]
+    begins = [
+        f'    subgraph {_box(name)}["{_label(name)}: {_label(sagas[name].replace("@", " "))}"]'
+        for name in names
+    ]
+    return wanted, ends + begins
+
+
+def _box(name: str) -> str:
+    return "g_" + "".join(c if c.isalnum() else "_" for c in name)
 
 
 def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:

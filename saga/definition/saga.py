@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
@@ -14,11 +15,17 @@ from pydantic import BaseModel
 from saga.definition.canonical import canonical
 from saga.definition.checks import check_steps
 from saga.definition.draw import draw
+from saga.definition.meaning import spec_digest
 from saga.definition.models import fields_of
 from saga.definition.names import check_name, check_text, check_version
 from saga.definition.references import parts_of
-from saga.definition.spec import FORMAT, SagaSpec, read_spec, spec_digest
+from saga.definition.spec import (
+    FORMAT,
+    SagaSpec,
+    read_spec,
+)
 from saga.definition.step import Step
+from saga.definition.subsaga import SubSaga, flattened
 from saga.definition.tuning import Duration, seconds
 from saga.definition.wait import Wait
 from saga.errors import BadInput, DefinitionError
@@ -44,7 +51,7 @@ class Saga(Generic[I]):
         self,
         name: str,
         input: I,  # noqa: A002 - the word of the surface
-        steps: Sequence[Step[Any, Any]],
+        steps: Sequence[Step[Any, Any] | SubSaga[Any]],
         *,
         version: int = 1,
         deadline: Duration | None = None,
@@ -56,9 +63,13 @@ class Saga(Generic[I]):
         self.title = check_text(f"title of {what}", title)
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
         self.input_model: type[I] = _input_model(input, what)
-        self.steps = tuple(steps)
+        _check_entries(what, steps)
+        flat, follows = flattened(steps)
+        self.steps = tuple(flat)
         _check_waits(self.steps, self.deadline)
-        self._text = canonical(self._specification(check_steps(name, self.input_model, self.steps)))
+        self._text = canonical(
+            self._specification(check_steps(name, self.input_model, self.steps, follows))
+        )
         self._digest = spec_digest(self.spec())
 
     def spec(self) -> dict[str, Any]:
@@ -89,6 +100,7 @@ class Saga(Generic[I]):
         return f"<Saga {self.name} {self.version}>"
 
     def _specification(self, edges: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+        groups = dict.fromkeys(group for step in self.steps for group in step.groups)
         return {
             "format": FORMAT,
             "saga": self.name,
@@ -96,6 +108,7 @@ class Saga(Generic[I]):
             "title": self.title,
             "deadline": self.deadline,
             "input": fields_of(self.input_model),
+            **({"groups": [asdict(group) for group in groups]} if groups else {}),
             "steps": [
                 {
                     "name": step.name,
@@ -104,6 +117,7 @@ class Saga(Generic[I]):
                     "hold": step.hold,
                     # What is not declared is not stored: digests stay what they were.
                     **{part: True for part in ("optional", "pivot") if getattr(step, part)},
+                    **({"groups": [one.name for one in step.groups]} if step.groups else {}),
                     **(
                         {"approval": step.approval.spec(step.effect.label)}
                         if step.approval is not None
@@ -164,6 +178,12 @@ class App:
 
     def __repr__(self) -> str:
         return f"<App of {', '.join(saga.name for saga in self.sagas)}>"
+
+
+def _check_entries(what: str, entries: Sequence[object]) -> None:
+    for entry in entries:
+        if not isinstance(entry, Step | SubSaga):
+            raise DefinitionError("bad-step", f"{what}: {entry!r} is no Step", remedy="Give Steps")
 
 
 def _check_waits(steps: Sequence[Step[Any, Any]], deadline: float | None) -> None:

@@ -7,11 +7,9 @@ without the code of its effects. Durations are seconds; `None` means "not declar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from saga.definition.canonical import digest
 
 __all__ = [
     "ANYBODY",
@@ -24,9 +22,7 @@ __all__ = [
     "StepSpec",
     "UndoKind",
     "WaitSpec",
-    "meaning",
     "read_spec",
-    "spec_digest",
 ]
 
 FORMAT = 1
@@ -143,6 +139,7 @@ class StepSpec:
     declared_pivot: bool = False
     wait: WaitSpec | None = None
     approval: ApprovalSpec | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def irreversible(self) -> bool:
@@ -163,6 +160,7 @@ class SagaSpec:
     digest: str
     deadline: float | None
     steps: tuple[StepSpec, ...]
+    limits: tuple[tuple[str, float], ...] = ()  # of groups: seconds from their begin
 
     def step(self, name: str) -> StepSpec:
         """The step called `name`; `KeyError` if there is none."""
@@ -198,10 +196,13 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
             declared_pivot=row.get("pivot", False),
             wait=_wait(row["wait"]) if "wait" in row else None,
             approval=_approval(row["approval"], position) if "approval" in row else None,
+            groups=tuple(row.get("groups", ())),
         )
         for index, row in enumerate(rows)
     )
-    return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps)
+    groups: Sequence[Mapping[str, Any]] = spec.get("groups", ())
+    limits = [(one["name"], one["deadline"]) for one in groups if one["deadline"] is not None]
+    return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps, tuple(limits))
 
 
 def _wait(row: Mapping[str, Any]) -> WaitSpec:
@@ -238,53 +239,3 @@ def _contract(row: Mapping[str, Any]) -> ContractSpec:
         needs_receipt=row.get("needs_receipt", False),
         residual=row.get("residual"),
     )
-
-
-def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a specification that a run is pinned to: what is done, in what order, with what.
-
-    Left out is what may change under way: tuning, titles, reasons, and the names of Python classes.
-    """
-    return {
-        "format": spec["format"],
-        "saga": spec["saga"],
-        "version": spec["version"],
-        "input": spec["input"],
-        "steps": [
-            {
-                "name": row["name"],
-                "after": row["after"],
-                "hold": row["hold"],
-                **{part: True for part in ("optional", "pivot") if row.get(part)},
-                **{part: row[part] for part in ("wait", "approval") if part in row},
-                "args": _binding_meaning(row["args"]),
-                "effect": {
-                    part: row["effect"][part]
-                    for part in ("name", "version", "args", "receipt", "target")
-                },
-                "undo": {
-                    part: row["undo"][part]
-                    for part in ("kind", "name", "version", "needs_receipt")
-                    if part in row["undo"]
-                },
-            }
-            for row in spec["steps"]
-        ],
-    }
-
-
-def spec_digest(spec: Mapping[str, Any]) -> str:
-    """`sha256:` and 64 hex digits over the meaning of a specification (`Saga.spec()`)."""
-    return digest(meaning(spec))
-
-
-def _binding_meaning(binding: Mapping[str, Any]) -> Mapping[str, Any]:
-    match binding:
-        case {"fields": fields}:
-            return {"fields": {name: _binding_meaning(part) for name, part in fields.items()}}
-        case {"dict": fields}:
-            return {"dict": {name: _binding_meaning(part) for name, part in fields.items()}}
-        case {"list": items}:
-            return {"list": [_binding_meaning(item) for item in items]}
-        case _:
-            return binding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
@@ -14,13 +15,28 @@ from saga.definition.names import check_name, check_text
 from saga.definition.references import refer
 from saga.errors import DefinitionError
 
-__all__ = ["Step"]
+__all__ = ["Followed", "Group", "Step"]
 
 A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)
 
 # The roots of references that are no steps.
 _RESERVED = frozenset({"input", "item"})
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What steps have in common that came from one sub-saga. `deadline`: seconds from its begin."""
+
+    name: str
+    saga: str
+    deadline: float | None
+
+
+class Followed:
+    """What steps may come after without being a step itself: `last` are its last steps."""
+
+    last: tuple[Step[Any, Any], ...]
 
 
 class Step(Generic[A, R]):
@@ -53,7 +69,7 @@ class Step(Generic[A, R]):
         *,
         args: A,
         compensation: Compensation[A, R] | NothingToUndo | Irreversible,
-        after: Sequence[Step[Any, Any]] | None = None,
+        after: Sequence[Step[Any, Any] | Followed] | None = None,
         title: str = "",
         hold: bool = True,
         pivot: bool = False,
@@ -76,6 +92,7 @@ class Step(Generic[A, R]):
         self.effect = effect
         self.compensation = compensation
         self.after = _after(after, what)
+        self.groups: tuple[Group, ...] = ()  # of the sub-sagas that it is part of, outermost first
         self.hold = bool(hold)
         if approval is not None and not isinstance(approval, Approval):
             raise DefinitionError(
@@ -117,11 +134,11 @@ def _refuse_later(what: str, **given: object) -> None:
         )
 
 
-def _after(after: Sequence[Any] | None, what: str) -> tuple[Step[Any, Any], ...] | None:
+def _after(after: Sequence[Any] | None, what: str) -> tuple[Any, ...] | None:
     if after is None:
         return None
     for step in after:
-        if not isinstance(step, Step):
+        if not isinstance(step, Step | Followed):
             raise DefinitionError(
                 "bad-step", f"{what}: after= has {step!r}", remedy="Give the steps themselves"
             )

@@ -13,7 +13,7 @@ from saga.definition.calls import Call
 from saga.definition.contracts import Effect, NothingToUndo
 from saga.definition.models import check_model, fields_of
 from saga.definition.references import parts_of
-from saga.definition.step import Step
+from saga.definition.step import Followed, Step
 from saga.definition.tuning import Duration, seconds
 from saga.errors import DefinitionError
 
@@ -56,7 +56,7 @@ class Wait(Step[Waiting, S]):
         name: str,
         *,
         time: Duration,
-        after: Sequence[Step[Any, Any]] | None = None,
+        after: Sequence[Step[Any, Any] | Followed] | None = None,
         title: str = "",
         optional: bool = False,
     ) -> None: ...
@@ -67,7 +67,7 @@ class Wait(Step[Waiting, S]):
         name: str,
         *,
         until: datetime,
-        after: Sequence[Step[Any, Any]] | None = None,
+        after: Sequence[Step[Any, Any] | Followed] | None = None,
         title: str = "",
         optional: bool = False,
     ) -> None: ...
@@ -79,7 +79,7 @@ class Wait(Step[Waiting, S]):
         *,
         signal: type[S],
         limit: Duration | None = None,
-        after: Sequence[Step[Any, Any]] | None = None,
+        after: Sequence[Step[Any, Any] | Followed] | None = None,
         title: str = "",
         optional: bool = False,
     ) -> None: ...
@@ -92,7 +92,7 @@ class Wait(Step[Waiting, S]):
         until: datetime | None = None,
         signal: type[S] | None = None,
         limit: Duration | None = None,
-        after: Sequence[Step[Any, Any]] | None = None,
+        after: Sequence[Step[Any, Any] | Followed] | None = None,
         title: str = "",
         optional: bool = False,
     ) -> None:

@@ -14,7 +14,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from saga.definition.diff import difference
-from saga.definition.spec import FORMAT, SagaSpec, read_spec, spec_digest
+from saga.definition.meaning import spec_digest
+from saga.definition.spec import (
+    FORMAT,
+    SagaSpec,
+    read_spec,
+)
 from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered
 from saga.journal.records import NewerFormat

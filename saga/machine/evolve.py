@@ -163,6 +163,8 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         state.ready.remove(index)
     if of is None:
         state.forward[index] = action
+        for group in state.steps[index].groups:
+            state.begun.setdefault(group, at)
     else:
         of.undoing = event.key
         state.strays.pop(of.key, None)

@@ -18,11 +18,12 @@ from saga.machine.events import (
     Event,
     WindingDown,
 )
+from saga.machine.facts import Error
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.unwinding import settled
 from saga.machine.waiting import begun_waits, ended_waits
 from saga.machine.watching import last_reading, watch_until
-from saga.machine.ways import Next, contract_of, next_move, way_out
+from saga.machine.ways import Next, contract_of, next_move, unfinished, way_out
 
 __all__ = ["case_for", "consequences", "settled_by_evidence", "winding_down"]
 
@@ -81,6 +82,27 @@ def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
         return winding_down(spec, "cancelled", None)
     if state.deadline_passed and not busy:
         return winding_down(spec, "deadline", _last_failing(state))
+    return _out_of_time(spec, state, now)
+
+
+def _out_of_time(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
+    """A sub-saga is over its own deadline, and nothing of it is under way any more."""
+    for group, limit in spec.limits:
+        if group not in state.begun or now < state.begun[group] + limit:
+            continue
+        step = unfinished(spec, state, group)
+        moving = any(
+            group in spec.steps[action.step].groups and action.state in ("sending", "unknown")
+            for action in state.active.values()
+        )
+        if step is not None and not moving:
+            error: Error = {
+                "type": "OutOfTime",
+                "text": f"{group} is not done within {limit:g} s",
+                "leaves": [],
+            }
+            reason = "the deadline of the sub-saga has passed"
+            return WindingDown(cause="deadline", step=step.name, error=error, reason=reason)
     return None
 
 

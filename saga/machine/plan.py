@@ -16,7 +16,7 @@ from saga.machine.follow import consequences
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
-from saga.machine.ways import Next, goes_forward, next_move
+from saga.machine.ways import Next, begins_in_time, goes_forward, next_move, unfinished
 
 __all__ = [
     "AskNow",
@@ -103,10 +103,23 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             todo.append(AskNow(action.key))
     todo += [BeginNow(of.step, of.key, 1) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
-        todo += [BeginNow(step, None, 1) for step in state.ready if spec.steps[step].wait is None]
-        if state.deadline_at is not None and not state.past_pivot:
-            due.append(state.deadline_at)
+        for index in state.ready:
+            step = spec.steps[index]
+            if step.wait is None and begins_in_time(spec, state, step, now):
+                todo.append(BeginNow(index, None, 1))
+        if not state.past_pivot:
+            due += [at for at in _deadlines(spec, state) if at > now]
     return Plan(tuple(todo), now if todo else min([at for at in due if at < inf], default=None))
+
+
+def _deadlines(spec: SagaSpec, state: RunState) -> list[float]:
+    """When a run that goes forward, or a sub-saga of it that has not ended, is out of time."""
+    groups = [
+        state.begun[group] + limit
+        for group, limit in spec.limits
+        if group in state.begun and unfinished(spec, state, group) is not None
+    ]
+    return groups if state.deadline_at is None else [*groups, state.deadline_at]
 
 
 def sends(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
@@ -131,6 +144,6 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     if command.generation != 1:
         return False
     if of is None:
-        calls = spec.steps[step].wait is None
-        return calls and step in state.ready and goes_forward(state, now)
+        calls = spec.steps[step].wait is None and step in state.ready
+        return calls and begins_in_time(spec, state, spec.steps[step], now)
     return of in undo_ready(spec, state, now)

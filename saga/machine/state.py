@@ -186,6 +186,7 @@ class RunState:
     ended_at: float | None = None
     deadline_at: float | None = None
     deadline_passed: bool = False
+    begun: dict[str, float] = field(default_factory=dict)  # groups of steps: when the first began
     cancel: str | None = None  # the reason, once recorded
     past_pivot: bool = False  # a pivot has landed: cancel and deadline are void
     accepted: bool = False  # a person took something as it is

@@ -17,16 +17,15 @@ from saga.machine.commands import Rejected, Rejection, Signal
 from saga.machine.events import Event, Signalled
 from saga.machine.facts import Json
 from saga.machine.state import FORWARD, RunState
-from saga.machine.ways import goes_forward, stopped
+from saga.machine.ways import begins_in_time, goes_forward, stopped
 
 __all__ = ["begun_waits", "ended_waits", "signalled"]
 
 
 def begun_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """The waits that begin at `now`: what they follow is done."""
-    if not goes_forward(state, now):
-        return []
-    due = [spec.steps[index] for index in state.ready]
+    ready = [spec.steps[index] for index in state.ready]
+    due = [step for step in ready if begins_in_time(spec, state, step, now)]
     return [event for step in due if step.wait for event in _begun(state, step, step.wait, now)]
 
 
@@ -94,6 +93,8 @@ def ended_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     for action in state.active.values():
         wait = spec.steps[action.step].wait
         if wait is None or action.state != "intended":
+            continue
+        if not begins_in_time(spec, state, spec.steps[action.step], now):
             continue
         signal = state.signals.get(action.step)
         if signal is not None:

@@ -19,10 +19,13 @@ from saga.machine.state import FORWARD, Action, RunState
 __all__ = [
     "Move",
     "Next",
+    "begins_in_time",
     "contract_of",
     "goes_forward",
+    "group_deadline",
     "next_move",
     "stopped",
+    "unfinished",
     "way_out",
 ]
 
@@ -71,6 +74,34 @@ def goes_forward(state: RunState, now: float) -> bool:
     return in_time and not stopped(state)
 
 
+def group_deadline(spec: SagaSpec, state: RunState, step: StepSpec) -> float:
+    """When the sub-sagas that a step is part of must have done (unix seconds); infinite: never."""
+    return min(
+        [
+            state.begun[group] + limit
+            for group, limit in spec.limits
+            if group in step.groups and group in state.begun
+        ],
+        default=inf,
+    )
+
+
+def unfinished(spec: SagaSpec, state: RunState, group: str) -> StepSpec | None:
+    """The first step of a group that is not done; `None` if all are."""
+    for step in spec.steps:
+        action = state.forward[step.index]
+        done = action is not None and action.state in ("landed", "skipped")
+        if group in step.groups and not done:
+            return step
+    return None
+
+
+def begins_in_time(spec: SagaSpec, state: RunState, step: StepSpec, now: float) -> bool:
+    """Whether a new forward sending of `step` may start at `now`."""
+    late = not state.past_pivot and now >= group_deadline(spec, state, step)
+    return goes_forward(state, now) and not late
+
+
 def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """What comes next for `action`; `None` if it rests, or a person has the word."""
     if action.state == "sending":
@@ -90,7 +121,7 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     unknown = action.state == "unknown"
     if unknown and action.undoing is not None:
         return None  # without a receipt; that undo has its own ways out
-    if not unknown and action.direction == FORWARD and not goes_forward(state, now):
+    if not unknown and action.direction == FORWARD and not begins_in_time(spec, state, step, now):
         return None
     if step.wait is not None and action.state == "intended":
         return Move(Next.WAIT, min(action.due, action.deadline_at or inf))

@@ -1,7 +1,7 @@
 """The sagas that are explored.
 
 The order flow is that of the design (reserve, charge, ship); the trip is the five-minute saga; the
-fan has branches, one of them optional; the patient one waits.
+fan has branches, one of them optional; the patient one waits; the nested one has the trip within.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from saga import Call, Provider, Retry, Saga, Step, Undo, Wait, bind, input_of
+from saga import Call, Provider, Retry, Saga, Step, SubSaga, Undo, Wait, bind, input_of
 from saga.testing import World
 
-__all__ = ["fan", "order_flow", "patient", "trip"]
+__all__ = ["fan", "nested", "order_flow", "patient", "trip"]
 
 
 class Order(BaseModel):
@@ -202,6 +202,21 @@ def fan(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
     papers = step("papers", after=[car, tour])
     saga = Saga("fan", wanted, [hotel, car, tour, papers])
     return saga, world, Trip(traveller="Ada", city="Rome")
+
+
+def nested(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
+    """The trip within another saga, a car after it."""
+    inner, world, given = trip(provider, probes=probes)
+    wanted, retry = input_of(Trip), Retry(attempts=2)
+    car = Step(
+        "car",
+        world.effect("car.book", book, provider=provider, probe=probes, retry=retry),
+        args=wanted,
+        compensation=world.compensation(
+            "car.drop", drop, provider=provider, probe=probes, retry=retry
+        ),
+    )
+    return Saga("nested", wanted, [SubSaga("trip", inner, args=wanted), car]), world, given
 
 
 class Payment(BaseModel):

@@ -12,7 +12,7 @@ from typing import Any
 
 from saga import Provider, Saga
 from saga.testing import Fate, Report, World, explore
-from tests.crash.explore_flows import fan, order_flow, patient, trip
+from tests.crash.explore_flows import fan, nested, order_flow, patient, trip
 
 __all__ = ["PROVIDERS", "SHAPES", "Shape"]
 
@@ -50,6 +50,10 @@ _MISHAPS: dict[_Flow, dict[str, tuple[str, ...]]] = {
     patient: {
         "all goes well": (),
         "flight is refused": ("flight.book",),
+    },
+    nested: {
+        "flight is refused": ("flight.book",),
+        "car is refused": ("car.book",),
     },
     fan: {
         "all goes well": (),

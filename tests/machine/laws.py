@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from math import inf
 from operator import attrgetter
 
 from saga.definition.spec import SagaSpec
@@ -39,6 +40,8 @@ def fork(state: RunState) -> RunState:
     twin.watched = {key: twin.actions[key] for key in state.watched}
     twin.strays = {key: twin.actions[key] for key in state.strays}
     twin.active = {key: twin.actions[key] for key in state.active}
+    twin.begun = dict(state.begun)
+    twin.signals = dict(state.signals)
     twin.ready = list(state.ready)
     twin.cases = {key: Case(*_of_case(case)) for key, case in state.cases.items()}
     return twin
@@ -116,19 +119,19 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
             behind += spec.steps[later].before
 
 
+def _approved(action: Action, at: float) -> None:
+    asked = action.approval
+    if asked is None or len(asked.given) < asked.people or not set(asked.given) <= set(asked.by):
+        raise LawBroken("12", f"{action.key} is sent without its approval")
+    if action.attempts == 0 and at >= asked.expires_at:
+        raise LawBroken("12", f"{action.key} is sent after its approval has expired")
+
+
 def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None:
     action = state.actions[event.key]
     contract = contract_of(spec, action)
     if action.direction == FORWARD and spec.steps[action.step].approval is not None:
-        asked = action.approval
-        if (
-            asked is None
-            or len(asked.given) < asked.people
-            or not set(asked.given) <= set(asked.by)
-        ):
-            raise LawBroken("12", f"{event.key} is sent without its approval")
-        if action.attempts == 0 and at >= asked.expires_at:
-            raise LawBroken("12", f"{event.key} is sent after its approval has expired")
+        _approved(action, at)
     if event.attempt != action.attempts + 1 or event.send_by != at + contract.timeout:
         raise LawBroken("1", f"{event} is not the next one in time")
     if action.open and not contract.provider.honours_keys:
@@ -142,7 +145,9 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
     no_way_back = any(
         a is not None and a.state == "landed" and spec.steps[a.step].pivot for a in state.forward
     )
+    ends = [state.begun[g] + limit for g, limit in spec.limits if g in state.begun]
     late = state.deadline_at is not None and at >= state.deadline_at
+    late = late or (bool(spec.steps[action.step].groups) and at >= min(ends, default=inf))
     if state.phase != "running" or not (no_way_back or (state.cancel is None and not late)):
         raise LawBroken("9", f"{event.key} goes forward in a run that is stopped")
 

@@ -43,6 +43,11 @@ def likeness_of_run(spec: SagaSpec, state: RunState, now: float) -> Hashable:
         state.deadline_passed,
         state.accepted,
         tuple(sorted((step, one.message) for step, one in state.signals.items())),
+        tuple(
+            max(state.begun[group] + limit - now, -1.0)
+            for group, limit in spec.limits
+            if group in state.begun and state.phase == "running"
+        ),
         None if deadline is None or state.phase != "running" else max(deadline - now, -1.0),
         tuple(_action(spec, state, action, now) for action in state.actions.values()),
     )

@@ -37,6 +37,7 @@ WORDS = {
     "twice": "two people must approve it within 3",
     "naps": "it calls nothing and waits for 2",
     "signal": "it calls nothing and waits for a signal, at most 3",
+    "grouped": "it is part of a sub-saga that has 2",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -63,6 +64,7 @@ def saga(
         digest="sha256:small",
         deadline=deadline,
         steps=tuple(_step(index, words.split(), after) for index, words in enumerate(steps)),
+        limits=(("g", 2.0),) if any("grouped" in words for words in steps) else (),
     )
 
 
@@ -91,6 +93,7 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         optional="optional" in words,
         declared_pivot="pivot" in words,
         wait=wait,
+        groups=("g",) if "grouped" in words else (),
         approval=_approval(words),
     )
 

@@ -73,6 +73,7 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         yield from _stragglers(provider)
         yield from _waits(provider)
         yield from _approvals(provider)
+        yield from _groups(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -102,6 +103,17 @@ def _approvals(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     trouble = "decisions, a refusal, a slow owner"
     yield f"{provider} > {words}", line(provider, words), trouble, False
     yield f"{words} beside {provider}", saga([words, provider], [[], []]), trouble, False
+
+
+def _groups(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """Steps of a sub-saga with a deadline of its own, before and after others."""
+    grouped = f"{provider} grouped"
+    for trouble in ("a lost answer, a cancel", "many not sent, a slow owner"):
+        yield f"{grouped} > {grouped}", line(grouped, grouped), trouble, False
+    yield f"{provider} > {grouped}", line(provider, grouped), "a lost answer, a cancel", False
+    beside = saga([grouped, provider], [[], []])
+    yield f"{grouped} beside {provider}", beside, "a lost answer, a cancel", False
+    yield f"{grouped} > signal grouped", line(grouped, "signal grouped"), "a lost answer", False
 
 
 def _late(*steps: str) -> SagaSpec:
