@@ -10,7 +10,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 
-__all__ = ["edited"]
+__all__ = ["edited", "install"]
 
 OURS = ("saga.machine", "tests.machine")
 
@@ -44,17 +44,26 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-@contextmanager
-def edited(module: str, old: str, new: str) -> Iterator[ModuleType]:
-    """`tests.machine.judging`, judging a machine in whose `module` the text `old` reads `new`."""
-    name = f"saga.machine.{module}"
-    real = {key: sys.modules.pop(key) for key in list(sys.modules) if key.startswith(OURS)}
-    finder = _Finder(name, old, new)
+def install(module: str, old: str, new: str) -> MetaPathFinder:
+    """From now on this process imports a machine in whose `module` the text `old` reads `new`."""
+    finder = _Finder(f"saga.machine.{module}", old, new)
     sys.meta_path.insert(0, finder)
+    return finder
+
+
+@contextmanager
+def edited(module: str, old: str, new: str, *, also: tuple[str, ...] = ()) -> Iterator[ModuleType]:
+    """`tests.machine.judging`, judging a machine in whose `module` the text `old` reads `new`.
+
+    `also`: other packages that must see that machine.
+    """
+    ours = (*OURS, *also)
+    real = {key: sys.modules.pop(key) for key in list(sys.modules) if key.startswith(ours)}
+    finder = install(module, old, new)
     try:
         yield importlib.import_module("tests.machine.judging")
     finally:
         sys.meta_path.remove(finder)
-        for key in [key for key in sys.modules if key.startswith(OURS)]:
+        for key in [key for key in sys.modules if key.startswith(ours)]:
             del sys.modules[key]
         sys.modules.update(real)

@@ -6,7 +6,7 @@ from tests.machine.table import DECISIONS, rows
 from tests.machine.walks import WALKS
 from tests.machine.world import LawBroken
 
-__all__ = ["fault"]
+__all__ = ["WALKS", "differs_from_the_model", "fault"]
 
 
 def fault(walk: str) -> str | None:
@@ -22,3 +22,19 @@ def fault(walk: str) -> str | None:
     except AssertionError:  # one name has two answers, or a law breaks on the way
         same = False
     return None if same else "table"
+
+
+def differs_from_the_model() -> bool:
+    """Whether the model of the protocol, walked alongside, allows something else."""
+    from tests.protocol.alongside import Alongside  # noqa: PLC0415  only this machine's own
+    from tests.protocol.test_alongside import SETTINGS  # noqa: PLC0415  as above
+
+    for setting in SETTINGS.values():
+        both = Alongside(setting)
+        try:
+            both.walk(limit=1)
+        except (AssertionError, LookupError):
+            return True
+        if both.differences:
+            return True
+    return False

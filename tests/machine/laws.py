@@ -90,14 +90,20 @@ def check(
     return planned
 
 
+# Deadlines of one branch: as when it is refused, the others settle while the run is undone.
+_BRANCHES = ("Expired", "ApprovalExpired", "NoMoment", "OutOfTime")
+
+
 def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
     if state.phase != "running":
         raise LawBroken("7", "turned round twice: the first cause is lost")
     if event.cause == "person":
         return
+    if any(a and a.state == "landed" and spec.steps[a.step].pivot for a in state.forward):
+        raise LawBroken("8", "turned round past the point of no return")
     for action in state.active.values():
         if action.state in ("sending", "unknown"):
-            if event.cause == "deadline":
+            if event.cause == "deadline" and (event.error or {}).get("type") not in _BRANCHES:
                 raise LawBroken("8", f"the deadline does not wait for {action.key}")
             if spec.steps[action.step].pivot:
                 raise LawBroken("8", f"turned round while {action.key} may have landed for good")

@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tests.machine import mutations
+from tests.machine.block_mutations import BLOCK_MUTATIONS
 from tests.machine.edits import edited
 from tests.machine.judging import fault
 from tests.machine.late_mutations import LATE_MUTATIONS
 
-MUTATIONS = mutations.MUTATIONS | LATE_MUTATIONS
+MUTATIONS = (
+    mutations.MUTATIONS
+    | LATE_MUTATIONS
+    | {
+        name: fault
+        for name, fault in BLOCK_MUTATIONS.items()
+        if fault.by.startswith(("law", "table"))  # the others: `python -m tests.machine.layers`
+    }
+)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

@@ -1,0 +1,121 @@
+"""Faults about waits, approvals, branches and sub-sagas, as in `tests.machine.mutations`."""
+
+from __future__ import annotations
+
+from tests.machine.mutations import Mutation
+
+__all__ = ["BLOCK_MUTATIONS"]
+
+SIGNALS = "signals, a cancel, a crash"
+DECISIONS = "decisions, a refusal, a slow owner"
+
+BLOCK_MUTATIONS = {
+    "sent before enough people have approved": Mutation(
+        "state",
+        "return len(self.given) >= self.people",
+        "return len(self.given) >= 1",
+        "law 12",
+        f"keys twice / {DECISIONS}",
+    ),
+    "an approval does not expire": Mutation(
+        "ways",
+        "if not action.approval.complete or now >= action.approval.expires_at:",
+        "if not action.approval.complete:",
+        "law 12",
+        f"keys approved / {DECISIONS}",
+    ),
+    "anybody may approve": Mutation(
+        "approving",
+        "if (ANYBODY not in asked.by and command.actor not in asked.by) or "
+        "command.actor == state.actor:",
+        "if command.actor == state.actor:",
+        "oddities",
+    ),
+    "an approval that nobody gave is not missed": Mutation(
+        "approving",
+        'if asked is None or action.state != "intended" or asked.expires_at > now:',
+        'if asked is None or action.state == "intended" or asked.expires_at > now:',
+        "law 4",
+        f"keys approved / {DECISIONS}",
+    ),
+    "the intent is sent with its question": Mutation(
+        "decide",
+        "        return intended, asked\n",
+        "        asked_first = asked\n",
+        "law 12",
+        f"keys approved / {DECISIONS}",
+    ),
+    "a wait has no end": Mutation(
+        "waiting",
+        "elif action.due <= now:",
+        "elif action.due < now:",
+        "law 4",
+        f"keys beside naps / {SIGNALS}",
+    ),
+    "a limit is forgotten": Mutation(
+        "waiting",
+        "elif action.deadline_at is not None and action.deadline_at <= now:",
+        "elif False:",
+        "law 4",
+        f"keys beside signal / {SIGNALS}",
+    ),
+    "a signal is taken twice": Mutation(
+        "waiting",
+        "known is not None and known.message == command.message:",
+        "known is not None and known.message != command.message:",
+        "oddities",
+    ),
+    "what follows a join begins after one of its branches": Mutation(
+        "settling",
+        "if state.forward[later] is None and all(",
+        "if state.forward[later] is None and any(",
+        "law 14",
+        "join of query, one side optional / a lost answer, a refusal",
+    ),
+    "an unknown optional step is skipped": Mutation(
+        "follow",
+        "and move.next is Next.SKIP",
+        "and move.next in (Next.SKIP, Next.GIVE_UP)",
+        "law 14",
+        "nothing optional / a webhook, a cancel, a person",
+    ),
+    "a required step is skipped": Mutation(
+        "ways",
+        "if state.steps[action.step].optional:\n        return Move(Next.SKIP, now)",
+        "if not state.past_pivot:\n        return Move(Next.SKIP, now)",
+        "law 4",
+        "keys query / many not sent, a slow owner",
+    ),
+    "the pivot is forgotten": Mutation(
+        "settling",
+        'if step.irreversible or (step.pivot and state.phase == "running"):',
+        "if step.irreversible:",
+        "law 8",
+        "keys query pivot > keys query reads / a lost answer, a cancel",
+    ),
+    "a sub-saga has no deadline": Mutation(
+        "ways",
+        "late = not state.past_pivot and now >= group_deadline(spec, state, step)",
+        "late = False",
+        "law 12",
+        "keys query grouped > keys query grouped / many not sent, a slow owner",
+    ),
+    "a call that died uses up nothing for ever": Mutation(
+        "ways",
+        "return action.crashes >= contract.retry.crashes",
+        "return False",
+        "unit",
+    ),
+    "a resend after a failure is not counted": Mutation(
+        "settling",
+        'action.wish != "same" and not action.interrupted:',
+        "False:",
+        "table",
+    ),
+    "satisfied whatever an earlier attempt did": Mutation(
+        "results",
+        'reply.result == "satisfied" and len(action.open) == 1 and not action.again:',
+        'reply.result == "satisfied":',
+        "unit",
+    ),
+}
