@@ -41,7 +41,7 @@ def made(
             run_id=run,
             step=step,
             attempt=1,
-            deadline=datetime.now(UTC) + timedelta(seconds=5),
+            deadline=datetime.now(UTC) + timedelta(seconds=60),
             resources=(client,),
         )
 
@@ -69,7 +69,7 @@ def undone(
             run_id=run,
             step=step,
             attempt=1,
-            deadline=datetime.now(UTC) + timedelta(seconds=5),
+            deadline=datetime.now(UTC) + timedelta(seconds=60),
             resources=(client,),
         )
 
