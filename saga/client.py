@@ -52,7 +52,8 @@ class Client(Reader):
         tenant: str = "",
         actor: str | None = None,
     ) -> Run:
-        """Start a run of `saga` under an id of your own choice.
+        """Start a run of `saga` under an id of your own choice. `actor` (the user of this process
+        by default) is on record, and approves none of its steps.
 
         The same id with the same saga, version and input gives the run that is there, so a caller
         that does not know whether it started one asks again. Raises `BadInput` (nothing is created)
@@ -68,7 +69,7 @@ class Client(Reader):
                 f"the input of {saga.name!r} has {size} bytes; the limit is {PAYLOAD_LIMIT}",
                 remedy="store it elsewhere and pass a reference to it",
             )
-        by = None if actor is None else who(actor)
+        by = who(actor)
         command = Start(at=0.0, run_id=run_id, instance="", tenant=tenant, input=plain, actor=by)
         database = self._source.database(create=True)
         history, already = start_run(database, saga.machine_spec, saga.spec(), command)

@@ -46,6 +46,7 @@ def _start(
         str, typer.Argument(metavar="RUN_ID", help="An id of your choice, once for each purpose.")
     ],
     input_: _Input,
+    by: By = None,
     wait_: _Wait = False,
     timeout: _Timeout = None,
     db: Db = None,
@@ -73,7 +74,7 @@ def _start(
     if not isinstance(value, dict):
         raise BadInput("the input is no JSON object", remedy='write it like {"id": "order-1"}')
     client = surface.client()
-    run = client.start(definition, value, run_id=run_id)
+    run = client.start(definition, value, run_id=run_id, actor=by)
     if not wait_:
         surface.answer(run, "run")
         return codes.DONE

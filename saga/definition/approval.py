@@ -42,15 +42,16 @@ class Approval:
         scope: str = "",
         policy: str = "1",
     ) -> None:
-        names = (by,) if isinstance(by, str) else tuple(by)
+        names = (by,) if isinstance(by, str) else tuple(by or ())
         if not names or not all(str(name).strip() for name in names):
             raise _bad("it does not say who approves", 'Give by=["ada"], or by="*" for anybody')
-        if isinstance(people, bool) or people not in _PEOPLE:
+        if type(people) is not int or people not in _PEOPLE:
             raise _bad(f"people is {people!r}", "Give a whole number from 1 to 20")
-        if ANYBODY not in names and people > len(set(names)):
+        if ANYBODY not in names and people > len({str(name).strip() for name in names}):
             told = f"{people} people are asked for, {len(set(names))} named"
             raise _bad(told, "Name more of them, or ask for fewer")
-        self.by = tuple(dict.fromkeys(check_text("by of an approval", name) for name in names))
+        people_named = [check_text("by of an approval", name).strip() for name in names]
+        self.by = tuple(dict.fromkeys(people_named))
         self.people = people
         self.expires = seconds(expires, "expires of an approval")
         self.observed = observed

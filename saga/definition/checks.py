@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from saga.definition.contracts import Compensation, Effect, Irreversible
 from saga.definition.references import ReferenceParts
 from saga.definition.step import Step
+from saga.definition.wait import Wait
 from saga.errors import DefinitionError
 
 __all__ = ["check_steps"]
@@ -138,6 +139,12 @@ def _check_reference(
             f"{what}, and that step need not have run by then",
             remedy="Refer only to steps that come before, in the list or by after=",
         )
+    if steps[position].effect.may_be_satisfied:
+        raise DefinitionError(
+            "may-be-satisfied",
+            f"{what}, and its effect may answer Satisfied: there may be no receipt",
+            remedy="Do without it, or read what is needed in a step of its own",
+        )
     if steps[position].optional:
         raise DefinitionError(
             "may-be-skipped",
@@ -150,11 +157,13 @@ def _check_observed(
     step: Step[Any, Any], observed: Step[Any, Any], steps: _Steps, earlier: frozenset[int]
 ) -> None:
     """What justifies an approval has been read by then."""
-    if any(steps[index] is observed and not observed.optional for index in earlier):
-        return
+    for index in earlier:
+        sure = not (steps[index].optional or steps[index].effect.may_be_satisfied)
+        if steps[index] is observed and sure:
+            return
     raise DefinitionError(
         "bad-approval",
-        f"step {step.name!r}: its approval rests on {observed.name!r}, which need not have run",
+        f"step {step.name!r}: its approval rests on {observed!r}, which need not have run",
         remedy="Give observed= a required step that comes before",
     )
 
@@ -184,6 +193,13 @@ def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
         for other, step in enumerate(steps):
             if other == index or other in earlier[index]:
                 continue
+            if isinstance(step, Wait) and step.signal and step.limit is None:
+                raise DefinitionError(
+                    "endless-wait",
+                    f"wait {step.name!r} may wait for ever: once the pivot {pivot.name!r} has "
+                    "landed the deadline of the saga counts no more",
+                    remedy="Give it a limit=",
+                )
             what = "a Compensation" if isinstance(step.compensation, Compensation) else "refused="
             if what == "refused=" and (step.optional or not step.effect.refused):
                 continue

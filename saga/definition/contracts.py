@@ -25,6 +25,7 @@ from saga.definition.signatures import (
     check_residual,
     compensation_models,
     effect_models,
+    may_be_satisfied,
     read_signature,
 )
 from saga.definition.tuning import UNDECLARED, Duration, Provider, Retry, seconds
@@ -81,7 +82,9 @@ class Effect(Generic[A, R]):
         what = f"effect {name!r}"
         self.version = check_version(what, version)
         self.do = do
-        models = effect_models(read_signature(do, what), args, receipt)
+        signature = read_signature(do, what)
+        models = effect_models(signature, args, receipt)
+        self.may_be_satisfied = may_be_satisfied(signature)
         self.args = cast("type[A]", models[0])
         self.receipt = cast("type[R]", models[1])
         check_amounts(self.args, what)

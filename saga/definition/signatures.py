@@ -31,6 +31,7 @@ __all__ = [
     "check_residual",
     "compensation_models",
     "effect_models",
+    "may_be_satisfied",
     "read_signature",
 ]
 
@@ -142,6 +143,15 @@ def effect_models(
                 remedy="Return a receipt, a model of what the provider gave back as proof",
             )
     return check_model(args, f"{what}, arguments"), check_model(receipt, f"{what}, receipt")
+
+
+def may_be_satisfied(signature: Signature) -> bool:
+    """Whether the return annotation of an effect has `Satisfied` in it."""
+    try:
+        answer = signature.answer_type()
+    except DefinitionError:  # receipt= stands in for it
+        return False
+    return is_union(answer) and Satisfied in get_args(answer)
 
 
 def _without_satisfied(answer: Any) -> Any:

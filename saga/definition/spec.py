@@ -102,11 +102,11 @@ class ContractSpec:
 
 @dataclass(frozen=True, slots=True)
 class WaitSpec:
-    """What a step waits for that calls nothing: one of a time, a moment by its path, a signal."""
+    """What a step waits for that calls nothing: a time, a moment by its path, a signal."""
 
     time: float | None
     until: tuple[str, ...] | None
-    signal: bool
+    signal: tuple[tuple[str, bool], ...]  # its fields, and which of them must be there
     limit: float | None
 
 
@@ -210,7 +210,7 @@ def _wait(row: Mapping[str, Any]) -> WaitSpec:
     return WaitSpec(
         time=row["time"],
         until=None if until is None else tuple(until),
-        signal=row["signal"] is not None,
+        signal=tuple((name, name in row["needs"]) for name in row["signal"] or ()),
         limit=row["limit"],
     )
 

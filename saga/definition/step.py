@@ -137,6 +137,10 @@ def _refuse_later(what: str, **given: object) -> None:
 def _after(after: Sequence[Any] | None, what: str) -> tuple[Any, ...] | None:
     if after is None:
         return None
+    if isinstance(after, Step | Followed):
+        raise DefinitionError(
+            "bad-step", f"{what}: after= is one step", remedy="Write after=[…], a list of steps"
+        )
     for step in after:
         if not isinstance(step, Step | Followed):
             raise DefinitionError(

@@ -8,10 +8,13 @@ from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
+from saga.definition.annotations import without_none
 from saga.definition.bindings import bind
 from saga.definition.calls import Call
 from saga.definition.contracts import Effect, NothingToUndo
+from saga.definition.keys import target_hash
 from saga.definition.models import check_model, fields_of
+from saga.definition.names import NAME_MAX
 from saga.definition.references import parts_of
 from saga.definition.step import Followed, Step
 from saga.definition.tuning import Duration, seconds
@@ -110,10 +113,11 @@ class Wait(Step[Waiting, S]):
                 f"{what} has a limit, and ends by itself",
                 remedy="Leave out limit=, or wait for a signal",
             )
-        if until is not None and parts_of(until) is None:
+        parts = None if until is None else parts_of(until)
+        if until is not None and (parts is None or without_none(parts.type)[1]):
             raise DefinitionError(
                 "bad-wait",
-                f"{what}: until is no reference",
+                f"{what}: until is no reference to a time that is always there",
                 remedy="Give a datetime of the input or of a receipt, or time= for a duration",
             )
         self.time = None if time is None else seconds(time, f"{what}: time")
@@ -121,7 +125,7 @@ class Wait(Step[Waiting, S]):
         super().__init__(
             name,
             Effect(
-                f"wait.{name}"[:64],
+                _contract_name(name),
                 _never_called,
                 receipt=cast("type[S]", self.signal or Waited),
             ),
@@ -139,8 +143,22 @@ class Wait(Step[Waiting, S]):
             "time": self.time,
             "until": self.until,
             "signal": None if self.signal is None else fields_of(self.signal),
+            "needs": [] if self.signal is None else _needed(self.signal),
             "limit": self.limit,
         }
+
+
+def _needed(model: type[BaseModel]) -> list[str]:
+    """The fields of a signal that have no default, by the names that its JSON has."""
+    names = fields_of(model)
+    fields = model.model_fields.values()
+    return [name for name, field in zip(names, fields, strict=True) if field.is_required()]
+
+
+def _contract_name(name: str) -> str:
+    """Names may be as long as this one, and two waits must not share it."""
+    full = f"wait.{name}"
+    return full if len(full) <= NAME_MAX else f"wait.{target_hash([name])}"
 
 
 def _never_called(call: Call[Waiting]) -> Any:

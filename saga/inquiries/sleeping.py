@@ -24,7 +24,7 @@ def wait_hold(history: History, action: Action, move: Move) -> Hold:
         text += (
             f", at most until {clock_time(move.at)}" if signal else f" until {clock_time(move.at)}"
         )
-    freed = f"saga signal {history.state.run_id} {step.name} --message-id ID"
+    freed = f"saga signal {history.state.run_id} {step.name} JSON --message-id ID"
     return Hold(
         rule="waits",
         text=text,

@@ -13,7 +13,6 @@ from saga.machine.action_events import ApprovalAsked, Approved, DecisionRefused,
 from saga.machine.commands import Decide, Rejected, Rejection
 from saga.machine.events import Event
 from saga.machine.state import Action, RunState
-from saga.machine.ways import stopped
 
 __all__ = ["asked_for", "decided", "expired_approvals"]
 
@@ -52,9 +51,16 @@ def decided(state: RunState, command: Decide) -> list[Event] | Rejected:
         return Rejected(Rejection.UNKNOWN_ACTION, f"{command.step} asks for no approval")
     asked = action.approval
     if (command.version, command.digest) != (asked.version, action.digest):
-        text = f"the approval of {command.step} is for record {asked.version} and {action.digest}"
-        return Rejected(Rejection.STALE_CASE, f"{text}: something else was shown")
+        text = f"the approval of {command.step} is for something else than what was shown"
+        return Rejected(Rejection.STALE_CASE, f"{text}; see: saga approvals")
+    if (ANYBODY not in asked.by and command.actor not in asked.by) or command.actor == state.actor:
+        who = "who started the run" if command.actor == state.actor else ", ".join(asked.by)
+        text = f"{command.actor} may not decide this: {who}"
+        return Rejected(Rejection.NOT_POSSIBLE, text)
     if (late := _too_late(state, action, command.at)) is not None:
+        if command.actor in asked.late:
+            text = f"{late}: what {command.actor} decided is on record as too late"
+            return Rejected(Rejection.NOT_POSSIBLE, text)
         return [
             DecisionRefused(
                 key=action.key,
@@ -64,12 +70,8 @@ def decided(state: RunState, command: Decide) -> list[Event] | Rejected:
                 why=late,
             )
         ]
-    if command.actor in asked.given:
+    if command.approve and command.actor in asked.given:
         return Rejected(Rejection.NOTHING_NEW, f"{command.actor} has approved it already")
-    if (ANYBODY not in asked.by and command.actor not in asked.by) or command.actor == state.actor:
-        who = "who started the run" if command.actor == state.actor else ", ".join(asked.by)
-        text = f"{command.actor} may not decide this: {who}"
-        return Rejected(Rejection.NOT_POSSIBLE, text)
     if command.approve:
         return [Approved(key=action.key, actor=command.actor, reason=command.reason)]
     error = {"type": "ApprovalRefused", "text": f"{command.actor}: {command.reason}", "leaves": []}
@@ -96,7 +98,7 @@ def _too_late(state: RunState, action: Action, now: float) -> str | None:
         return "expired"
     if action.approval.complete:
         return "decided"
-    return "stopped" if stopped(state) else None
+    return "stopped" if state.phase != "running" else None
 
 
 def expired_approvals(state: RunState, now: float) -> list[Event]:

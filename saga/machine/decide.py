@@ -47,7 +47,7 @@ __all__ = ["Decision", "decide", "transition"]
 
 Decision: TypeAlias = tuple[Event, ...] | Rejected
 
-_FOLLOW_LIMIT = 1000  # consequences of one command come to an end; more is a bug
+_FOLLOW_LIMIT = 1000  # consequences of one command come to an end; more, and some a step, is a bug
 
 
 def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
@@ -58,7 +58,7 @@ def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
     events = list(decision)
     for event in events:
         evolve(state, event, command.at)
-    for _ in range(_FOLLOW_LIMIT):
+    for _ in range(_FOLLOW_LIMIT + 8 * len(spec.steps)):
         more = consequences(spec, state, command.at)
         if not more:
             break

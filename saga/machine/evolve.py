@@ -66,7 +66,9 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             assert asked is not None, event.key
             asked.given[event.actor] = event.reason
         case DecisionRefused():
-            pass  # on record, and of no effect
+            asked = state.actions[event.key].approval
+            assert asked is not None, event.key
+            asked.late.add(event.actor)
         case Satisfied():
             settling.satisfied(state, state.actions[event.key], event)
         case Sending():
@@ -99,6 +101,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
         case Renewed():
             settling.renewed(state.actions[event.key], event, at)
         case Accepted():
+            state.accepted = True
             settling.settle(state, state.actions[event.key], "accepted")
         case Undone():
             settling.undone(state, state.actions[event.key], event)
@@ -157,6 +160,7 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
     )
     before = state.forward[index] if of is None else state.undo_of(of)
     if before is not None:
+        action.crashes = before.crashes
         before.superseded, before.wish = True, None
         state.active.pop(before.key, None)
     elif of is None:
@@ -218,5 +222,5 @@ def _case_closed(state: RunState, event: CaseClosed, at: float) -> None:
     if event.verdict is not None and case.kind == "late":
         action.answered_for = True
         settling.stop_watching(state, action)
-    if event.verdict == "accept":
-        state.accepted = True
+    if event.verdict == "accept" and case.kind == "late":
+        state.accepted = state.accepted or bool(action.others) or action.state == "landed"

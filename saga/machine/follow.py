@@ -68,6 +68,8 @@ def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
     busy = False
     failed: tuple[Action, str] | None = None
     for action in state.active.values():
+        if action.direction != FORWARD:
+            continue  # the undo of what landed late goes its own way
         if action.state in ("sending", "unknown"):
             busy = True
             if spec.steps[action.step].pivot:

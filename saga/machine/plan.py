@@ -91,7 +91,7 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             todo.append(SendNow(action.key))
         elif move.next is Next.PROBE:
             todo.append(AskNow(action.key))
-        elif move.next is Next.RENEW:
+        elif move.next is Next.RENEW and spec.steps[action.step].wait is None:
             todo.append(BeginNow(action.step, action.of_key, action.generation + 1))
     for action in state.watched.values():
         move = last_reading(spec, action, now)
@@ -140,6 +140,7 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     if before is not None:
         move = next_move(spec, state, before, now)
         renews = move is not None and move.next is Next.RENEW and move.at <= now
+        renews = renews and spec.steps[step].wait is None
         return renews and command.generation == before.generation + 1
     if command.generation != 1:
         return False

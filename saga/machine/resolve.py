@@ -16,7 +16,7 @@ from saga.machine.commands import Rejected, Rejection, Resolve
 from saga.machine.events import CaseClosed, Event
 from saga.machine.follow import winding_down
 from saga.machine.state import FORWARD, Action, Case, RunState
-from saga.machine.verdicts import not_before, verdicts
+from saga.machine.verdicts import is_about_a_straggler, not_before, verdicts
 from saga.machine.watching import watch_until
 from saga.machine.ways import contract_of
 
@@ -42,15 +42,19 @@ def resolved(spec: SagaSpec, state: RunState, command: Resolve) -> list[Event] |
         evidence=command.evidence,
         looked_at=command.looked_at,
     )
-    if case.kind == "late" and not _watched(action):
-        return [closed]
+    if case.kind == "late" and not is_about_a_straggler(action):
+        return [closed, *_undo_is_done(spec, state, action, command)]
     return [closed, *_meaning(spec, state, action, command)]
 
 
-def _watched(action: Action) -> bool:
-    """The case is about a straggler that nobody has seen: the verdict is about the action."""
-    unseen = action.watch is not None and not action.others and not action.superseded
-    return unseen and action.direction == FORWARD
+def _undo_is_done(spec: SagaSpec, state: RunState, action: Action, command: Resolve) -> list[Event]:
+    """Who has taken back by hand what was to be undone without a receipt has done that undo."""
+    undo = state.undo_of(action)
+    pending = undo is not None and undo.state not in ("landed", "accepted", "sending")
+    if undo is None or command.verdict != "undone" or not pending:
+        return []
+    watch = watch_until(spec, undo) if undo.state == "unknown" else None
+    return [Undone(key=undo.key, evidence=command.evidence or "", watch=watch)]
 
 
 def _refusal(

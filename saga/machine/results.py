@@ -94,26 +94,12 @@ def replied(
     if attempt is None:
         text = f"attempt {reply.attempt} of {action.key} is settled"
         return Rejected(Rejection.STALE_ATTEMPT, text)
-    if reply.result == "satisfied" and len(action.open) == 1 and not action.again:
-        return [Satisfied(key=action.key, attempt=reply.attempt, evidence=reply.receipt)]
-    contract = contract_of(spec, action)
-    error: Error = reply.error or {"type": "unknown", "text": "", "leaves": []}
-    events: list[Event]
-    if reply.result == "refused":
-        provider = contract.provider
-        settles = provider.honours_keys and provider.replays_refusals
-        wait = wait_before(contract.retry, action.key, action.generation)
-        due = reply.at + wait
-        refused = Refused(
-            key=action.key, attempt=reply.attempt, error=error, settles=settles, due=due
-        )
-        events = [refused]
-        return [*events, *_closing(state, action)] if settles or len(action.open) == 1 else events
-    if reply.result in ("not_sent", "satisfied"):  # an earlier attempt may be what made it so
-        wait = wait_before(contract.retry, action.key, action.not_sent + 1)
-        due = reply.at + max(wait, reply.retry_after or 0.0)
-        events = [NotSent(key=action.key, attempt=reply.attempt, error=error, due=due)]
-        return [*events, *_closing(state, action)] if len(action.open) == 1 else events
+    if reply.result == "satisfied" and action.direction == FORWARD and len(action.open) == 1:
+        satisfied = Satisfied(key=action.key, attempt=reply.attempt, evidence=reply.receipt)
+        return [satisfied, *_closing(state, action)]
+    contract, error = contract_of(spec, action), _error_of(reply)
+    if reply.result in ("refused", "not_sent", "satisfied"):
+        return _did_nothing(state, action, contract, reply, error)
     if not attempt.in_flight and not attempt.running:
         text = f"attempt {reply.attempt} of {action.key} is known to be unknown"
         return Rejected(Rejection.NOTHING_NEW, text)
@@ -128,10 +114,41 @@ def replied(
             until=max(attempt.send_by, reply.at) if attempt.running else attempt.send_by,
             conflict=reply.conflict,
             interrupted="shutdown" if reply.interrupted else "",
-            repeats=error == action.error and error["type"] != "TimeoutError",
+            repeats=_repeats(action, error) and not reply.interrupted,
             due=reply.at + wait,
         )
     ]
+
+
+def _error_of(reply: Reply) -> Error:
+    if reply.result == "satisfied":
+        text = "it is so already; an attempt whose end nobody knows may have made it so"
+        return {"type": "Satisfied", "text": text, "leaves": []}
+    return reply.error or {"type": "unknown", "text": "", "leaves": []}
+
+
+def _did_nothing(
+    state: RunState, action: Action, contract: ContractSpec, reply: Reply, error: Error
+) -> list[Event]:
+    """This attempt is settled; others under its key only by a refusal that speaks for all."""
+    key, attempt, provider = action.key, reply.attempt, contract.provider
+    event: Event
+    settles = len(action.open) == 1
+    if reply.result == "refused":
+        for_all = provider.honours_keys and provider.replays_refusals
+        due = reply.at + wait_before(contract.retry, key, action.generation)
+        event = Refused(key=key, attempt=attempt, error=error, settles=for_all, due=due)
+        settles = settles or for_all
+    else:
+        wait = wait_before(contract.retry, key, action.not_sent + 1)
+        due = reply.at + max(wait, reply.retry_after or 0.0)
+        event = NotSent(key=key, attempt=attempt, error=error, due=due)
+    return [event, *_closing(state, action)] if settles else [event]
+
+
+def _repeats(action: Action, error: Error) -> bool:
+    """The provider has said so before; a time-out is nothing that it has said."""
+    return error == action.error and error["type"] != "TimeoutError"
 
 
 def lost(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
@@ -169,7 +186,8 @@ def answered(
     if probe.answer == "landed":
         found = landed(spec, state, action, 0, probe.receipt, "probe")
         if not action.ends_watch(probe.started):
-            return found
+            known_already = isinstance(found, Rejected) and action.wish == "probe"
+            return [_asked_and_known(spec, action, probe)] if known_already else found
         # What is found is all that there is to find under this key.
         known = [] if isinstance(found, Rejected) else found
         return [*known, Watched(key=action.key, read_at=probe.started)]
@@ -209,6 +227,20 @@ def answered(
             due=max(due, probe.at),
         )
     ]
+
+
+def _asked_and_known(spec: SagaSpec, action: Action, probe: ProbeAnswer) -> Probed:
+    """A person wanted it asked, and it said what is on record: that ends the wish."""
+    wait = wait_before(contract_of(spec, action).retry, action.key, action.answers + 1)
+    return Probed(
+        key=action.key,
+        answer="landed",
+        started=probe.started,
+        counted=False,
+        spent=False,
+        reason="that is on record already",
+        due=probe.at + wait,
+    )
 
 
 def _again(action: Action, contract: ContractSpec) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from saga.definition.spec import SagaSpec
 from saga.machine.facts import Json
-from saga.machine.state import FORWARD, Action, Case, RunState
+from saga.machine.state import Action, Case, RunState
 
 __all__ = ["Line", "settlement"]
 
@@ -44,14 +44,20 @@ def settlement(spec: SagaSpec, state: RunState) -> tuple[Line, ...]:
     """A line for each step that never began, each generation of the others, each second effect."""
     verdicts = {case.key: case for case in state.cases.values() if case.verdict is not None}
     of_step: dict[int, list[Action]] = {}
+    undos: dict[str, list[Action]] = {}
     for action in state.actions.values():
-        if action.direction == FORWARD:
+        if action.of_key is None:
             of_step.setdefault(action.step, []).append(action)
+        else:
+            undos.setdefault(action.of_key, []).append(action)
     lines: list[Line] = []
     for step in spec.steps:
+        if step.wait is not None:
+            continue  # nothing outside
         for action in of_step.get(step.index, ()):
             lines.append(_line(spec, state, action, verdicts))
-            lines += _others(lines[-1], action, verdicts)
+            for one in (action, *undos.get(action.key, ())):
+                lines += _others(lines[-1], one, verdicts)
         if step.index not in of_step:
             lines.append(Line(step.name))
     return tuple(lines)
@@ -87,7 +93,8 @@ def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, C
         return replace(line, fate="landed")
     if action.evidence is not None:
         return replace(line, fate="satisfied", receipt=action.evidence)
-    return _on_word(line, verdict)
+    said = verdict is not None and verdict.verdict == "absent"
+    return _on_word(line, verdict) if said else line
 
 
 def _by_hand(action: Action, verdict: Case | None) -> bool:
@@ -108,5 +115,6 @@ def _others(line: Line, action: Action, verdicts: dict[str, Case]) -> Iterator[L
     if verdict is not None:
         fate = "undone" if verdict.verdict == "undone" else "accepted"
     for receipt in action.others:
-        other = replace(line, fate=fate, receipt=receipt, undo_key=None, undo_receipt=None)
-        yield _on_word(replace(other, residual=None, by=None, reason=""), verdict)
+        other = replace(line, key=action.key, fate=fate, receipt=receipt, undo_key=None)
+        bare = replace(other, undo_receipt=None, residual=None, by=None, reason="")
+        yield _on_word(bare, verdict)

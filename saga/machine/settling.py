@@ -60,6 +60,8 @@ def _may_leave_until(action: Action, until: float) -> None:
 
 def landed(state: RunState, action: Action, event: Landed) -> None:
     action.receipt, action.error = event.receipt, None
+    if event.source == "signal":
+        action.receipt = state.signals[action.step].payload
     before = action.state
     settle(state, action, "landed")
     if action.direction != FORWARD:
@@ -168,6 +170,8 @@ def absent(state: RunState, action: Action, event: Absent) -> None:
     action.probes = action.probes + 1 if action.state == "absent" else 0
     action.first_at = max(action.first_at, event.read_at)
     action.undone = event.source == "undo"
+    if event.source == "person":
+        action.crashes = 0  # who says so has seen to it
     settle(state, action, "refused" if action.refusals else "absent")
     action.again = event.again
     _watch(state, action, event.watch)
@@ -204,6 +208,7 @@ def undone(state: RunState, action: Action, event: Undone) -> None:
     if action.direction == UNDO:
         action.receipt, action.error = {"evidence": event.evidence}, None
         settle(state, action, "landed")
+        _watch(state, action, event.watch)
     else:
         action.undone = True
         settle(state, action, "absent")

@@ -55,6 +55,7 @@ class Asked:
     observation: str
     expires_at: float
     given: dict[str, str] = field(default_factory=dict)  # actor: reason
+    late: set[str] = field(default_factory=set)  # who has decided when it was too late
 
     @property
     def complete(self) -> bool:

@@ -11,7 +11,7 @@ from saga.machine.bounds import look_bound
 from saga.machine.state import FORWARD, Action, Case, RunState
 from saga.machine.ways import contract_of, stopped
 
-__all__ = ["VERDICTS", "not_before", "verdicts"]
+__all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "verdicts"]
 
 VERDICTS = ("probe", "retry", "landed", "absent", "undone", "accept")
 
@@ -37,7 +37,7 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         return {}
     if case.kind == "late":
         watched = state.actions[case.key].watch is not None
-        if watched and not stopped(state):
+        if is_about_a_straggler(state.actions[case.key]) and not stopped(state):
             return _watched()
         ask = {"probe": "The provider is asked now; the answer may close the case."}
         return (ask if watched else {}) | {
@@ -45,6 +45,11 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
             "accept": "This effect stays; the case is closed under your name.",
         }
     action = state.actions[case.key]
+    if spec.steps[action.step].wait is not None:
+        return {
+            "landed": "It counts as brought, with what you give; the run goes on from there.",
+            "accept": "It stays as it is; the rest is undone and the run ends settled.",
+        }
     contract = contract_of(spec, action)
     forward, unknown = action.direction == FORWARD, action.state == "unknown"
     again = not (forward and stopped(state))
@@ -62,6 +67,12 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         offered["undone"] = f"It counts as taken back, on your evidence; {rest}"
     offered["accept"] = "It stays as it is; the rest is undone and the run ends settled."
     return offered
+
+
+def is_about_a_straggler(action: Action) -> bool:
+    """A late case of it is about what nobody has seen: the verdict is about the action itself."""
+    unseen = action.watch is not None and not action.others and not action.superseded
+    return unseen and action.direction == FORWARD and action.state != "landed"
 
 
 def _watched() -> dict[str, str]:

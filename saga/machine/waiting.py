@@ -17,7 +17,7 @@ from saga.machine.commands import Rejected, Rejection, Signal
 from saga.machine.events import Event, Signalled
 from saga.machine.facts import Json
 from saga.machine.state import FORWARD, RunState
-from saga.machine.ways import begins_in_time, goes_forward, stopped
+from saga.machine.ways import begins_in_time, goes_forward
 
 __all__ = ["begun_waits", "ended_waits", "signalled"]
 
@@ -65,11 +65,11 @@ def _moment(state: RunState, path: tuple[str, ...]) -> tuple[float | None, str]:
     text = _at(state, path)
     try:
         moment = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
+        if moment.tzinfo is None:
+            return None, f"{'.'.join(path)} has no offset from UTC"
+        return moment.astimezone(UTC).timestamp(), ""
+    except (TypeError, ValueError, OverflowError):
         return None, f"{'.'.join(path)} is no time"
-    if moment.tzinfo is None:
-        return None, f"{'.'.join(path)} has no offset from UTC"
-    return moment.timestamp(), ""
 
 
 def _at(state: RunState, path: tuple[str, ...]) -> Any:
@@ -98,7 +98,7 @@ def ended_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
             continue
         signal = state.signals.get(action.step)
         if signal is not None:
-            ended.append(_landed(action.key, signal.payload, "signal"))
+            ended.append(_landed(action.key, None, "signal"))  # on record already
         elif action.due <= now:
             ended.append(_landed(action.key, {"at": _shown(action.due)}, "time"))
         elif action.deadline_at is not None and action.deadline_at <= now:
@@ -120,6 +120,17 @@ def _shown(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat()
 
 
+def _misfit(step: StepSpec, payload: Json) -> str | None:
+    """What a payload lacks, or has too much, by the names of the fields of its model."""
+    fields = () if step.wait is None else step.wait.signal
+    given = payload if isinstance(payload, dict) else {}
+    lacks = [name for name, needed in fields if needed and name not in given]
+    odd = sorted(given.keys() - {name for name, _ in fields})
+    if lacks:
+        return f"the signal for {step.name} lacks {', '.join(lacks)}"
+    return f"the signal for {step.name} has no field {', '.join(odd)}" if odd else None
+
+
 def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] | Rejected:
     """What a signal means: it is kept for its wait, once."""
     waits = {step.name: step for step in spec.steps if step.wait and step.wait.signal}
@@ -136,8 +147,10 @@ def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] |
         return Rejected(Rejection.NOTHING_NEW, f"message {command.message} is recorded already")
     if state.phase == "ended":
         return Rejected(Rejection.ENDED, f"run {state.run_id} has ended as {state.outcome}")
-    if stopped(state):
-        return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is not going on any more")
+    if state.phase != "running":
+        return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is being undone")
+    if (fault := _misfit(step, command.payload)) is not None:
+        return Rejected(Rejection.NOT_POSSIBLE, fault)
     action = state.forward[step.index]
     if known is not None or (action is not None and action.state != "intended"):
         text = f"{step.name} does not wait any more"

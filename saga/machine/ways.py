@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 
+_EXPIRED = ("Expired", "ApprovalExpired")  # of a wait, of an approval
+
+
 class Next(Enum):
     """What comes next for an action."""
 
@@ -128,6 +131,8 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     if action.approval is not None and action.state == "intended":
         if not action.approval.complete or now >= action.approval.expires_at:
             return Move(Next.WAIT, action.approval.expires_at)
+        if not _in_time(action, now):
+            return _spent(state, action, now, "attempts", "undo_exhausted")
         return Move(Next.SEND, now)
     if _as_asked(state, action, contract, now):
         return Move(Next.SEND if action.wish == "same" else Next.RENEW, action.due)
@@ -137,8 +142,8 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
         # By the provider: what a person refused, or nobody approved in time, is not asked again.
         if action.attempts and _may_renew(action, contract) and _in_time(action, now):
             return Move(Next.RENEW, action.due)
-        expired = action.error is not None and action.error["type"] == "ApprovalExpired"
-        cause = "deadline" if expired or step.wait is not None else "refused"
+        expired = action.error is not None and action.error["type"] in _EXPIRED
+        cause = "deadline" if expired else "refused"
         return _spent(state, action, now, cause, "undo_refused")
     if action.state == "absent":
         return _absent(state, action, contract, now)

@@ -42,7 +42,7 @@ def checked_text(what: str, text: object, longest: int = _TEXT_LONGEST) -> str:
 
 def who(actor: str | None) -> str:
     """Under whose name something is recorded: the user of this process by default."""
-    return os_user() if actor is None else checked_text("actor", actor, _ACTOR_LONGEST)
+    return os_user() if actor is None else checked_text("actor", actor, _ACTOR_LONGEST).strip()
 
 
 def os_user() -> str:

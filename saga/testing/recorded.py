@@ -89,7 +89,9 @@ def _event(  # noqa: C901, PLR0912  one case for each kind of event
         case Sending():
             yield from _sending(spec, state, event, record)
         case Landed():
-            if event.receipt is None and state.actions[event.key].direction == FORWARD:
+            kept = event.source == "signal"  # with the record of the signal
+            forward = state.actions[event.key].direction == FORWARD
+            if event.receipt is None and forward and not kept:
                 yield 12, f"{event.key} counts as landed without a receipt"
         case Absent(source="probe") if tuned:
             yield from _absent(spec, state.actions[event.key], event)
@@ -210,7 +212,8 @@ def _turn(state: RunState, event: WindingDown) -> Iterator[Finding]:
 def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
     if event.outcome == "completed":
         for step, action in zip(spec.steps, state.forward, strict=True):
-            done = ("landed", "skipped") if step.optional else ("landed",)
+            free = step.optional or (action is not None and action.evidence is not None)
+            done = ("landed", "skipped") if free else ("landed",)
             if action is None or action.state not in done:
                 yield 12, f"completed, though {step.name} has not landed"
         return

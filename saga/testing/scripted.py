@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from saga.client import Client
 from saga.definition.contracts import Compensation, Effect
 from saga.definition.saga import App, Lifespan, Saga
+from saga.definition.wait import Wait
 from saga.errors import BadInput, SagaError
 from saga.journal.writer import Writer
 from saga.orchestrator.orchestrator import Orchestrator
@@ -48,17 +49,23 @@ def run(
     `answers` says what effects answer instead of being called: by the name of the step, or
     `"charge/undo"` for its compensation. An answer is a receipt (a model or its dict), an exception
     to be raised, a function of the call, or a list of these, one for each attempt; the last one
-    stays. Effects without an answer run for real, with the resources of `lifespan`.
+    stays. That of a `Wait` is what its signal brings; without one nobody signals, and nobody
+    approves anything. Effects without an answer run for real, with the resources of `lifespan`.
 
     Raises `BadInput` for an answer to a step that the saga does not have.
     """
-    scripted = _scripted(saga, answers or {})
+    waits = {step.name for step in saga.steps if isinstance(step, Wait) and step.signal}
+    signals = {name: given for name, given in (answers or {}).items() if name in waits}
+    calls = {name: given for name, given in (answers or {}).items() if name not in waits}
+    scripted = _scripted(saga, calls)
     clock = MovingClock()
     with tempfile.TemporaryDirectory(prefix="saga-run-") as folder:
         url = f"sqlite:///{Path(folder) / 'run.db'}"
         client = Client(url, clock=clock)
         try:
             client.start(saga, input, run_id=_RUN_ID)
+            for name, payload in signals.items():
+                client.signal(_RUN_ID, name, payload, message_id="test")
             return run_to_end(clock, lambda: _to_rest(scripted, lifespan, client, url, clock))
         finally:
             client.close()

@@ -120,7 +120,7 @@ def test_what_is_shown_is_what_is_sent(client: Client) -> None:
 def test_something_else_than_what_was_shown_is_a_conflict(client: Client) -> None:
     one = asked(client, saga())
     for other in ({"version": one.version + 1}, {"digest": "sha256:0"}):
-        with pytest.raises(Conflict, match="something else was shown"):
+        with pytest.raises(Conflict, match="something else than what was shown"):
             client.approve("p1", "pay", **{**shown(one), **other}, actor="ada")
     assert len(client.approvals()) == 1
 

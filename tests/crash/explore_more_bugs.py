@@ -27,8 +27,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "a refusal speaks for attempts that are still unknown",
         {
             "machine.results": """
--        settles = provider.honours_keys and provider.replays_refusals
-+        settles = provider.honours_keys
+-        for_all = provider.honours_keys and provider.replays_refusals
++        for_all = provider.honours_keys
 """
         },
         shape("keys", payments__charge=(Fate.LATE, Fate.REFUSE)),

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from saga import (
+    Call,
     Effect,
     Irreversible,
     NothingToUndo,
     Saga,
+    Satisfied,
     Step,
+    Wait,
     bind,
     input_of,
 )
@@ -156,6 +159,27 @@ def test_what_is_not_declared_is_not_in_the_specification() -> None:
         for given in ({}, {"optional": True}, {"pivot": True})
     }
     assert len(digests) == 3
+
+
+async def close(call: Call[Trip]) -> Hotel | Satisfied:
+    return Satisfied(call.args)
+
+
+def test_no_step_may_refer_to_a_receipt_that_may_be_an_evidence() -> None:
+    first = Step("close", Effect("desk.close", close), args=trip, compensation=reads())
+    late = step("late", args=bind(Trip)(traveller=first.receipt.booking_id, city="Rome"))
+    assert code_of(lambda: Saga("s", trip, [first, late])) == "may-be-satisfied"
+
+
+def reads() -> NothingToUndo:
+    return NothingToUndo("reads only")
+
+
+def test_a_wait_beside_a_pivot_has_a_limit_of_its_own() -> None:
+    wait: Wait[Trip] = Wait("paid", signal=Trip)
+    paid = step("pay", pivot=True)
+    assert code_of(lambda: Saga("s", trip, [paid, wait], deadline=9)) == "endless-wait"
+    Saga("s", trip, [wait, paid], deadline=9)
 
 
 def test_no_step_may_refer_to_the_receipt_of_an_optional_one() -> None:

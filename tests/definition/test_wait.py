@@ -28,10 +28,16 @@ def row(wait: Wait[Any]) -> Any:
 
 
 def test_a_wait_says_what_it_waits_for() -> None:
-    nothing = {"time": None, "until": None, "signal": None, "limit": None}
+    nothing: dict[str, Any] = {
+        "time": None,
+        "until": None,
+        "signal": None,
+        "needs": [],
+        "limit": None,
+    }
     assert row(Wait("nap", time=timedelta(minutes=1))) == {**nothing, "time": 60}
     assert row(Wait("at", until=order.ship_at)) == {**nothing, "until": ["input", "ship_at"]}
-    signal = {"signal": {"amount": "str"}, "limit": 5}
+    signal = {"signal": {"amount": "str"}, "needs": ["amount"], "limit": 5}
     assert row(Wait("paid", signal=Payment, limit=5)) == {**nothing, **signal}
 
 

@@ -114,8 +114,8 @@ BLOCK_MUTATIONS = {
     ),
     "satisfied whatever an earlier attempt did": Mutation(
         "results",
-        'reply.result == "satisfied" and len(action.open) == 1 and not action.again:',
-        'reply.result == "satisfied":',
+        'reply.result == "satisfied" and action.direction == FORWARD and len(action.open) == 1:',
+        'reply.result == "satisfied" and action.direction == FORWARD:',
         "unit",
     ),
 }

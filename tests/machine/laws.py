@@ -52,7 +52,9 @@ def _fork_action(action: Action) -> Action:
     twin.open = {number: Attempt(*_of_attempt(one)) for number, one in action.open.items()}
     twin.others = list(action.others)
     if action.approval is not None:
-        twin.approval = replace(action.approval, given=dict(action.approval.given))
+        twin.approval = replace(
+            action.approval, given=dict(action.approval.given), late=set(action.approval.late)
+        )
     return twin
 
 
@@ -101,7 +103,7 @@ def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
         return
     if any(a and a.state == "landed" and spec.steps[a.step].pivot for a in state.forward):
         raise LawBroken("8", "turned round past the point of no return")
-    for action in state.active.values():
+    for action in (a for a in state.active.values() if a.direction == FORWARD):
         if action.state in ("sending", "unknown"):
             if event.cause == "deadline" and (event.error or {}).get("type") not in _BRANCHES:
                 raise LawBroken("8", f"the deadline does not wait for {action.key}")
@@ -167,8 +169,8 @@ def _settled(spec: SagaSpec, after: RunState) -> None:
     ]
     open_ones = [line for line in lines if line.fate == "open"]
     if after.outcome == "completed":
-        missing = {step.name for step in spec.steps if not step.optional}
-        missing -= {line.step for line in lines if line.fate == "landed"}
+        missing = {step.name for step in spec.steps if not (step.optional or step.wait)}
+        missing -= {line.step for line in lines if line.fate in ("landed", "satisfied")}
         if missing:
             raise LawBroken("8", f"completed, and the settlement lacks {missing}")
         return
@@ -186,7 +188,7 @@ def _end(spec: SagaSpec, after: RunState) -> None:
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
         skipped = [a for a in after.actions.values() if a.state == "skipped"]
-        if not all(spec.steps[a.step].optional for a in skipped):
+        if not all(spec.steps[a.step].optional or a.evidence is not None for a in skipped):
             raise LawBroken("3", "a required step was skipped")
         if len([a for a in landed if not a.late]) + len(skipped) != len(spec.steps):
             raise LawBroken("3", "completed, but a step did not land")

@@ -67,8 +67,8 @@ def _landings(spec: SagaSpec, state: RunState, world: World, key: str, now: floa
 def _approval(action: Action, now: float) -> Hashable:
     asked = action.approval
     if asked is None or action.state != "intended":
-        return asked is not None
-    return max(asked.expires_at - now, 0.0), tuple(sorted(asked.given))
+        return asked is not None and tuple(sorted(asked.late))
+    return max(asked.expires_at - now, 0.0), tuple(sorted(asked.given)), tuple(sorted(asked.late))
 
 
 def _attempt(action: Action, one: Attempt, now: float) -> Hashable:

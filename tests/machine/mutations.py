@@ -29,8 +29,8 @@ BOUND = "return action.last_until + provider.in_flight + provider.visible_after"
 MUTATIONS = {
     "a refusal of one attempt settles all": Mutation(
         "results",
-        "settles = provider.honours_keys and provider.replays_refusals",
-        "settles = True",
+        "for_all = provider.honours_keys and provider.replays_refusals",
+        "for_all = True",
         "table",
     ),
     "not sent of attempt 2 settles attempt 1": Mutation(

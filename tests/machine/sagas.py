@@ -113,9 +113,9 @@ def _approval(words: list[str]) -> ApprovalSpec | None:
 
 def _wait(words: list[str]) -> WaitSpec | None:
     if "naps" in words:
-        return WaitSpec(time=2.0, until=None, signal=False, limit=None)
+        return WaitSpec(time=2.0, until=None, signal=(), limit=None)
     if "signal" in words:
-        return WaitSpec(time=None, until=None, signal=True, limit=3.0)
+        return WaitSpec(time=None, until=None, signal=(("n", True),), limit=3.0)
     return None
 
 

@@ -22,7 +22,7 @@ def signal(ride: Ride, wait: str, message: str = "m", payload: object = None) ->
 def waiting(**given: object) -> SagaSpec:
     """A wait of another kind, and a step after it."""
     spec = line("naps", "keys")
-    wait = replace(WaitSpec(time=None, until=None, signal=False, limit=None), **given)  # type: ignore[arg-type]
+    wait = replace(WaitSpec(time=None, until=None, signal=(), limit=None), **given)  # type: ignore[arg-type]
     return replace(spec, steps=(replace(spec.steps[0], wait=wait), spec.steps[1]))
 
 
@@ -39,7 +39,7 @@ def test_a_wait_begins_with_the_record_that_makes_it_due_and_calls_nothing() -> 
 
 def test_a_wait_for_a_moment_of_the_input_that_is_past_is_over_at_once() -> None:
     ride = Ride(waiting(until=("input", "n")))
-    assert (ride.phase, ride.state.cause, ride.state.cause_step) == ("compensated", "deadline", "a")
+    assert (ride.phase, ride.state.cause, ride.state.cause_step) == ("compensated", "refused", "a")
     assert ride.state.cause_error is not None
     assert ride.state.cause_error["text"] == "input.n is no time"
 
@@ -113,7 +113,7 @@ def test_a_cancel_does_not_wait_for_a_wait() -> None:
 
 
 def test_the_deadline_of_the_run_ends_a_wait_without_a_limit() -> None:
-    spec = replace(waiting(signal=True), deadline=5.0)
+    spec = replace(waiting(signal=(("n", True),)), deadline=5.0)
     ride = Ride(spec)
     assert ride.plan.due == 5.0
     ride.wait(5)
