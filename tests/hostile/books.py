@@ -16,7 +16,10 @@ from typing import Any, TypeAlias
 
 from tests.hostile.moods import KEY_LIFE
 
-__all__ = ["Books", "Request"]
+__all__ = ["FORGOTTEN", "Books", "Request"]
+
+FORGOTTEN = "forgets what it denied"
+"""A key that had landed is used up by age, when the saga counts its life from the absence on."""
 
 Request: TypeAlias = dict[str, Any]
 
@@ -45,6 +48,7 @@ class Books:
     digests: dict[str, str] = field(default_factory=dict)
     deadlines: dict[str, float] = field(default_factory=dict)  # the last one, by key
     wrongs: list[tuple[str, str]] = field(default_factory=list)  # (run, what no caller may do)
+    denied: set[str] = field(default_factory=set)  # keys of which an absence was said, falsely
     _kept: dict[str, _Kept] = field(default_factory=dict)
 
     def came_in(self, request: Request) -> None:
@@ -61,21 +65,25 @@ class Books:
 
     def remembered(self, request: Request, trait: str) -> _Kept | None:
         """What the provider still knows of a key that it honours."""
-        key = request["key"]
-        kept = self._kept.get(key) if request["kind"] in ("both", "keys") else None
+        kept = self._promised(request)
         if kept is None:
             return None
-        age = time.time() - kept.at
-        early = trait == "forgets the key early" and age > _EARLY
+        early = trait == "forgets the key early" and time.time() - kept.at > _EARLY
         if trait == "ignores the key" or early:
-            if kept.receipt is not None and age <= KEY_LIFE:
-                self.breaks(request, trait)
+            self.breaks(request, trait)  # it is treated as a new one
             return None
-        return kept if age <= KEY_LIFE else None
+        return kept
+
+    def _promised(self, request: Request) -> _Kept | None:
+        """What it should still know of it."""
+        kept = self._kept.get(request["key"]) if request["kind"] in ("both", "keys") else None
+        return kept if kept is not None and time.time() - kept.at <= KEY_LIFE else None
 
     def keep(self, request: Request, said: str) -> None:
         """Say the same under this key from now on, whether or not it has landed or will."""
-        kept = self._kept.setdefault(request["key"], _Kept(time.time(), None))
+        kept = self._promised(request)
+        if kept is None:
+            kept = self._kept[request["key"]] = _Kept(time.time(), None)
         kept.said = said
 
     def land(self, request: Request, trait: str, until: float) -> dict[str, Any] | None:
@@ -85,6 +93,8 @@ class Books:
         if time.time() > until:
             return None
         key, of_key = request["key"], request["of_key"]
+        if key in self.denied and self.landings[key]:
+            self.breaks(request, FORGOTTEN)
         receipt = {
             "receipt_id": f"e{len(self.lines) + 1}",
             "idempotency_key": key,

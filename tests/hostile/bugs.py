@@ -56,12 +56,11 @@ BUGS = {
 +    if unsettled and probe.answer == "absent" and (first is None or probe.started >= first):
 """,
     ),
-    "in progress taken as absent": Edit(
-        "orchestrator.outcome",
+    "a key lives for ever": Edit(
+        "machine.ways",
         """
-     if isinstance(value, InProgress):
--        return Answer("in_progress")
-+        return Answer("absent")
+-    return send_by + margin < action.first_at + provider.key_life
++    return send_by + margin < inf
 """,
     ),
     "sent again where keys mean nothing": Edit(

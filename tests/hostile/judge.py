@@ -16,6 +16,7 @@ from pathlib import Path
 
 from saga import Client, Run
 from saga.testing import check_laws
+from tests.hostile.books import FORGOTTEN
 
 __all__ = ["UNSEEN", "Verdict", "judge"]
 
@@ -27,17 +28,23 @@ UNSEEN = {
     "report, is not seen (1)",
     "denies what landed": "`compensated` is recorded only when [...] every effect then known to "
     "have landed has a landed undo (8.8)",
+    FORGOTTEN: "Earliest possible landing = [...] after a counted absence, the start of its last "
+    "read - `visible_after` (4)",
 }
 """A broken promise that cannot be seen, and the sentence of the design that leaves it out."""
 
 
 @dataclass
 class Verdict:
-    """`wrong`: what should not be. `excused`: wrong ends that nobody could see, by promise."""
+    """`wrong`: what should not be. `excused`: wrong ends that nobody could see, by promise.
+
+    `unseen`: the runs that have one.
+    """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     excused: Counter[str] = field(default_factory=Counter)
+    unseen: set[str] = field(default_factory=set)
     effects: int = 0
     met: Counter[str] = field(default_factory=Counter)
 
@@ -76,6 +83,7 @@ def _note(
         if excuse is None:
             verdict.wrong.append(f"{run_id}: {what}")
         else:
+            verdict.unseen.add(run_id)
             verdict.excused[f"{excuse}: {what.partition(' [')[0] if step else 'a law'}"] += 1
 
 
@@ -123,7 +131,7 @@ def _net(
         if keys & free:
             continue
         net = sum(len(standing.get(key, ())) for key in keys)
-        if net > 1:
+        if net > 1 and not _reads_only(run, view.name):
             yield view.name, f"{run.outcome}, and {net} net effects [{view.name}]"
         if run.outcome != "completed" and net and not _reads_only(run, view.name):
             yield view.name, f"false {run.outcome}: an effect stands [{view.name}]"

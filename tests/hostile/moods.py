@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "ACTING",
+    "AGAIN",
     "ANSWERING",
     "ECHOES",
     "IN_FLIGHT",
@@ -39,10 +40,10 @@ TIMEOUT = 0.4
 IN_FLIGHT = 0.25
 VISIBLE_AFTER = 0.1
 LATE_UNTIL = 1.0
-KEY_LIFE = 3.6
+KEY_LIFE = 2.4
 
 _BROKEN_RUNS = 0.3  # how many runs meet broken promises
-_BROKEN_KEYS = 0.4  # and how many keys of those runs
+_BROKEN_KEYS = 0.5  # and how many keys of those runs
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Mood:
     """One way to treat a request. `weight` says how often, beside the others.
 
     `acts`: now, soon (within the time-out), late (within `in_flight` of the deadline), straggling
-    (within `late_until`) or never. `says`, of an action: receipt, nothing, hang_up, half (of a
+    (within `late_until`, and nobody knows of it before), long (the same, and it says that it is in
+    progress) or never. `says`, of an action: receipt, nothing, hang_up, half (of a
     line), too_late (after the time-out), error, refused, busy, wrong_key, wrong_digest, anothers
     (receipt); of a question: truth, stale, cannot_say and the like. `stored`: what is said is kept
     under the key and said again, where keys are honoured.
@@ -71,6 +73,7 @@ ACTING = (
     Mood("accepts and hangs", 3, "never", "nothing"),
     _UNHEARD,
     Mood("straggles", 3, "straggling", "nothing"),
+    Mood("works for long", 2, "long", "nothing"),
     Mood("loses the request", 3, "never", "hang_up"),
     Mood("loses the reply", 4, "now", "hang_up"),
     Mood("answers half a line", 2, "now", "half"),
@@ -82,6 +85,9 @@ ACTING = (
     Mood("not now", 4, "never", "busy"),
 )
 """What an action may meet where promises are kept."""
+
+AGAIN = (Mood("refuses what was sent before", 10, "never", "refused", stored=True),)
+"""Further ones for a second attempt, the first of which may still land."""
 
 ECHOES = (
     Mood("echoes another key", 4, "now", "wrong_key"),
@@ -110,9 +116,9 @@ class Trait:
 
 
 TRAITS = (
-    Trait("ignores the key", 3),
-    Trait("forgets the key early", 3),
-    Trait("lands too late", 4),
+    Trait("ignores the key", 5),
+    Trait("forgets the key early", 5),
+    Trait("lands too late", 3),
     Trait("denies what landed", 3),
     Trait("denies what landed for a while", 3),
 )
@@ -147,7 +153,11 @@ def acting(seed: int, run_id: str, key: str, attempt: int, *, undo: bool) -> Moo
     """The mood for an attempt. Undos are refused less often: each one goes to a person."""
     if attempt == 1 and trait_of(seed, run_id, key) == "lands too late":
         return _UNHEARD
-    moods: Sequence[Mood] = (*ACTING, *(ECHOES if breaks_promises(seed, run_id) else ()))
+    moods: Sequence[Mood] = (
+        *ACTING,
+        *(AGAIN if attempt > 1 else ()),
+        *(ECHOES if breaks_promises(seed, run_id) else ()),
+    )
     mood = moods[_drawn(moods, chance(seed, own_part(key), attempt))]
     if undo and mood.says == "refused" and chance(seed, own_part(key), "spared") < 0.7:
         return ACTING[0]
@@ -161,7 +171,7 @@ def answering(seed: int, key: str, number: int) -> Mood:
 
 def moods_of(*, broken: bool = True) -> Iterator[str]:
     """The names of all that may be met."""
-    yield from (mood.name for mood in (*ACTING, *ANSWERING))
+    yield from (mood.name for mood in (*ACTING, *AGAIN, *ANSWERING))
     if broken:
         yield from (mood.name for mood in (*ECHOES, *TRAITS))
 

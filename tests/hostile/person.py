@@ -21,6 +21,7 @@ __all__ = ["Person", "rows"]
 
 _NAME = "night-shift"
 _MARGIN = 0.2
+_IMPATIENT = 0.3
 
 
 def rows(path: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
@@ -40,13 +41,25 @@ class Person:
     def look_at_all(self) -> None:
         """One round through the open cases."""
         for case in self._client.cases():
-            if _too_early(case):
+            early = _too_early(case)
+            if early and not self._is_impatient(case):
                 continue
             try:
-                verdict = self._decide(case)
+                verdict = self._hasty(case) if early else self._decide(case)
             except (Conflict, NotAllowed):
                 continue  # something became known meanwhile, or it is too early: the next round
-            self.verdicts[f"{verdict} ({case.kind})"] += 1
+            if verdict:
+                self.verdicts[f"{verdict} ({case.kind})"] += 1
+
+    def _is_impatient(self, case: Case) -> bool:
+        """Some try before the time. They have to be refused."""
+        return _is_told(case) and chance(self._seed, "impatient", case.run_id) < _IMPATIENT
+
+    def _hasty(self, case: Case) -> str:
+        if self._counter.ask("look", key=case.key)["landed"]:
+            return ""  # that can wait
+        wished = "absent" if "absent" in case.verdicts else "retry"
+        return f"too early, {self._say(case, wished)}"
 
     def _decide(self, case: Case) -> str:
         key = case.key or ""
@@ -121,9 +134,14 @@ class Person:
         return verdict
 
 
+def _is_told(case: Case) -> bool:
+    """Whether the case says until when it is too early."""
+    return case.not_before is not None and case.read_at < case.not_before
+
+
 def _too_early(case: Case) -> bool:
     """Before this nobody can say that nothing happened; some providers say until when, some not."""
-    if case.not_before is not None and case.read_at < case.not_before:
+    if _is_told(case):
         return True
     age = (case.read_at - case.opened_at).total_seconds()
     return "-neither-" in case.run_id and age < TIMEOUT + LATE_UNTIL + _MARGIN

@@ -87,8 +87,9 @@ class Provider:
         if trait == "lands too late":
             at = deadline + moods.LATE_UNTIL + moods.VISIBLE_AFTER + 0.2 + 0.4 * part
             self._later(request, trait, at, inf)
-        elif mood.acts == "straggling":
+        elif mood.acts in ("straggling", "long"):
             last = deadline + moods.LATE_UNTIL
+            self._under_way[request["key"]] += mood.acts == "long"
             self._later(request, trait, until + part * (last - until), last)
         else:
             now = time.time()
@@ -166,6 +167,7 @@ class Provider:
         )
         if denies:
             self.books.breaks(request, trait)
+            self.books.denied.add(key)
         return denies
 
     def _counter(self, request: Request) -> dict[str, Any]:

@@ -54,8 +54,15 @@ KINDS = {
     "neither": UNDECLARED,
 }
 _PROBED = ("both", "asked")
-_RETRY = Retry(attempts=4, first=0.05, factor=2, longest=0.4, jitter=0.05)
-_RENEWS = Retry(attempts=4, first=0.05, factor=2, longest=0.4, jitter=0.05, generations=2)
+# More resends than a key lives for: its life must be what ends them.
+_PACE: dict[str, Any] = {
+    "attempts": 4,
+    "resends": 10,
+    "first": 0.05,
+    "longest": 0.4,
+    "jitter": 0.05,
+}
+_RETRY, _RENEWS = Retry(**_PACE), Retry(**_PACE, generations=2)
 
 
 class Order(BaseModel):

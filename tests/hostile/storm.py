@@ -63,7 +63,7 @@ class Report:
             ("verdicts", self.verdicts),
             ("records of the less usual", self.seen),
             ("moods and broken promises met", judged.met),
-            ("wrong ends that nobody could see", judged.excused),
+            (f"wrong ends that nobody could see, of {len(judged.unseen)} runs", judged.excused),
         ):
             yield title
             yield from (f"  {number:8}  {name}" for name, number in counts.most_common())

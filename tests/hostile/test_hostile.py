@@ -8,10 +8,11 @@ from __future__ import annotations
 import pytest
 
 from tests.hostile import moods
+from tests.hostile.books import FORGOTTEN
 from tests.hostile.judge import UNSEEN
 from tests.hostile.storm import Plan, Report, storm
 
-RUNS = 400
+RUNS = 300
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,8 @@ def test_runs_end_in_every_way_and_people_are_asked(report: Report) -> None:
 
 def test_what_is_excused_is_a_broken_promise(report: Report) -> None:
     traits = {trait.name for trait in moods.TRAITS}
-    assert set(UNSEEN) < traits
+    assert set(UNSEEN) - traits == {FORGOTTEN}
+    assert traits - set(UNSEEN) == {"denies what landed for a while"}
     assert {excused.partition(":")[0] for excused in report.judged.excused} <= set(UNSEEN)
 
 
