@@ -57,11 +57,11 @@ class Advance:
         return not (busy or self.blocked or self.more)
 
     def is_due_for_nothing(self, held: Held) -> bool:
-        """A client's record has made it due, and there is nothing to do.
+        """A client's record has made it due, or was its last one, and there is nothing to do.
 
-        A record without events says so; else the run would stay due, and ours, for ever.
+        A record without events says so; else the run would stay due, or ours, for ever.
         """
-        due = held.due is not None and held.due <= self.at
+        due = held.due is None or held.due <= self.at
         return due and self.idle(held) and (self.due is None or self.due > self.at)
 
 

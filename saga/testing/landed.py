@@ -155,6 +155,9 @@ def _generations(run: _Run) -> Iterator[Finding]:
         *older, newest = sorted(line, key=lambda action: action.generation)
         free = run.spec.steps[newest.step].undo == "nothing" or not run.rests
         for action in older:
+            undo = run.state.undo_of(action)
+            if undo is not None and _with_a_person(run, undo):
+                continue
             if not free and run.undo_of(action.key) is None:
                 yield 2, f"{action.key} and {newest.key} have both landed"
 

@@ -138,7 +138,8 @@ def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
     if not of.late:
         for name, after in unknown_after(state, of.step):
             yield 9, f"the undo {event.key} is intended while {name} is {after}"
-        for name in _standing_after(state, of.step):
+        # A later generation goes on from where the first one was allowed to begin.
+        for name in _standing_after(state, of.step) if event.generation == 1 else ():
             yield 9, f"the undo {event.key} is intended while {name} stands, which follows it"
 
 

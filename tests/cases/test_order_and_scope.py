@@ -113,3 +113,14 @@ def test_every_way_of_ending_a_run_undoes_what_was_done(world: World, way: str) 
 def _after_its_deadline(world: World):  # type: ignore[no-untyped-def]
     world.run_until_idle()
     return world.show()
+
+
+def test_two_undos_that_a_person_sends_again_need_not_wait_for_each_other(world: World) -> None:
+    """The first time one was passed since it does not hold; its case is closed when both go on."""
+    world.of(loose=["s2"])
+    world.start(s3="refuse:no", undo_s1="refuse:no", undo_s2="refuse:no")
+    world.run_until_idle()
+    for case in world.client.cases():
+        world.client.resolve(case.id, "retry", reason="they say that it works now")
+    world.run_until_idle()
+    assert len(world.ledger.calls("undo s1")) == len(world.ledger.calls("undo s2")) == 2

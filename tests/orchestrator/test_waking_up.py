@@ -120,3 +120,19 @@ def test_what_falls_due_while_others_are_decided_does_not_wait_for_the_poll(worl
                 assert time.monotonic() - begun < 2.0
 
     asyncio.run(main())
+
+
+def test_a_run_that_a_client_ends_while_it_is_held_is_released(world: World) -> None:
+    """Its last record is not its owner's, and says nothing of who has it."""
+    world.start("short", s1="not_sent:2")
+
+    async def main() -> None:
+        async with running(world) as orchestrator:
+            await until_then(lambda: world.show("short").steps[0].state == "not_sent", "it waits")
+            runs = orchestrator._now()._runner.runs
+            assert set(runs) == {"short"}
+            assert world.client.cancel("short", reason="changed their mind").phase == "ended"
+            await until_then(lambda: not runs, "it is released when it looks", 10.0)
+
+    asyncio.run(main())
+    assert world.query("SELECT owner FROM runs") == [(None,)]

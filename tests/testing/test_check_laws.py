@@ -97,6 +97,16 @@ def test_what_waits_for_a_person_breaks_no_law(tmp_path: Path) -> None:
     assert check_laws(run_trips(tmp_path, world, nothing), world.ledger) == []
 
 
+def test_an_older_generation_whose_undo_waits_for_a_person_breaks_no_law(tmp_path: Path) -> None:
+    world = World()
+    world.meets("hotel.book", Fate.STRAGGLE)
+    world.meets("hotel.drop", Fate.REFUSE)
+    asked = Provider("shop", in_flight=30, visible_after=10, late_until=300)
+    url = run_trips(tmp_path, world, trips(world, provider=asked, names=["hotel"]))
+    assert [entry["of_key"] for entry in world.ledger] == [None, None]
+    assert check_laws(url, world.ledger) == []
+
+
 @pytest.mark.parametrize("kind", ["seconds", "text", "time", "nothing"])
 def test_a_ledger_may_tell_its_times_in_several_ways(
     completed: tuple[str, Ledger], kind: str
