@@ -8,7 +8,7 @@ without the code of its effects. Durations are seconds; `None` means "not declar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 __all__ = [
@@ -161,6 +161,15 @@ class SagaSpec:
     deadline: float | None
     steps: tuple[StepSpec, ...]
     limits: tuple[tuple[str, float], ...] = ()  # of groups: seconds from their begin
+    # Whether any step has it: asked after every event, and most sagas have none of them.
+    waits: bool = field(init=False, compare=False)
+    asks: bool = field(init=False, compare=False)
+    skips: bool = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "waits", any(step.wait is not None for step in self.steps))
+        object.__setattr__(self, "asks", any(step.approval is not None for step in self.steps))
+        object.__setattr__(self, "skips", any(step.optional for step in self.steps))
 
     def step(self, name: str) -> StepSpec:
         """The step called `name`; `KeyError` if there is none."""

@@ -56,21 +56,6 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
     match event:
         case Intended():
             _intended(state, event, at)
-        case WaitBegun():
-            action = state.actions[event.key]
-            action.due = inf if event.until is None else event.until
-        case ApprovalAsked():
-            state.actions[event.key].approval = _asked(event)
-        case Approved():
-            asked = state.actions[event.key].approval
-            assert asked is not None, event.key
-            asked.given[event.actor] = event.reason
-        case DecisionRefused():
-            asked = state.actions[event.key].approval
-            assert asked is not None, event.key
-            asked.late.add(event.actor)
-        case Satisfied():
-            settling.satisfied(state, state.actions[event.key], event)
         case Sending():
             settling.sending(state.actions[event.key], event, at)
         case Landed():
@@ -89,6 +74,21 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             settling.stop_watching(state, state.actions[event.key])
         case LandedLate():
             settling.landed_late(state, state.actions[event.key], event)
+        case WaitBegun():
+            action = state.actions[event.key]
+            action.due = inf if event.until is None else event.until
+        case ApprovalAsked():
+            state.actions[event.key].approval = _asked(event)
+        case Approved():
+            asked = state.actions[event.key].approval
+            assert asked is not None, event.key
+            asked.given[event.actor] = event.reason
+        case DecisionRefused():
+            asked = state.actions[event.key].approval
+            assert asked is not None, event.key
+            asked.late.add(event.actor)
+        case Satisfied():
+            settling.satisfied(state, state.actions[event.key], event)
         case Skipped():
             settling.skipped(state, state.actions[event.key])
         case SecondEffect():

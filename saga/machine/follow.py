@@ -38,8 +38,7 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    over = ended_waits(spec, state, now) or expired_approvals(state, now)
-    if over or (over := _skips(spec, state, now)):
+    if (spec.waits or spec.asks or spec.skips) and (over := _over(spec, state, now)):
         return over
     if state.done == len(spec.steps):
         return [Ended(outcome="completed")]
@@ -49,7 +48,14 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
             return [DeadlinePassed()]
         if (turn := _turn(spec, state, now)) is not None:
             return [turn]
-    return begun_waits(spec, state, now)
+    return begun_waits(spec, state, now) if spec.waits else []
+
+
+def _over(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """Steps that are done with, though nothing has been called: the time has come."""
+    return (
+        ended_waits(spec, state, now) or expired_approvals(state, now) or _skips(spec, state, now)
+    )
 
 
 def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:

@@ -101,8 +101,9 @@ def unfinished(spec: SagaSpec, state: RunState, group: str) -> StepSpec | None:
 
 def begins_in_time(spec: SagaSpec, state: RunState, step: StepSpec, now: float) -> bool:
     """Whether a new forward sending of `step` may start at `now`."""
-    late = not state.past_pivot and now >= group_deadline(spec, state, step)
-    return goes_forward(state, now) and not late
+    if not goes_forward(state, now):
+        return False
+    return not spec.limits or state.past_pivot or now < group_deadline(spec, state, step)
 
 
 def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
