@@ -31,10 +31,11 @@ def test_every_mood_and_every_broken_promise_is_met(report: Report) -> None:
 
 
 def test_runs_end_in_every_way_and_people_are_asked(report: Report) -> None:
-    assert {"completed", "compensated", "settled"} == set(report.judged.outcomes)
-    assert {"unknown, closed", "exhausted, closed"} <= set(report.cases)
-    assert report.seen["absent"]
-    assert report.seen["renewed"]
+    shown = "\n".join(report.lines())
+    assert {"completed", "compensated"} <= set(report.judged.outcomes), shown
+    assert report.cases["unknown, closed"] > RUNS / 20, shown
+    assert report.seen["absent"], shown
+    assert report.seen["renewed"], shown
 
 
 def test_what_is_excused_is_a_broken_promise(report: Report) -> None:
