@@ -136,14 +136,19 @@ def _dead_ends(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         move = next_move(spec, state, action, now)
         if move is not None and move.next is Next.GIVE_UP:
             opened.append(case_for(spec, state, action, move.why, len(opened)))
+    return opened + _unanswered(spec, state, now, opened) if state.watched else opened
+
+
+def _unanswered(spec: SagaSpec, state: RunState, now: float, opened: list[Event]) -> list[Event]:
+    """A case for every straggler that no provider speaks of, beside those that are `opened`."""
+    found: list[Event] = []
     given_up = {case.key for case in opened if isinstance(case, CaseOpened)}
     for action in state.watched.values():
-        if action.key in given_up:
-            continue
-        move = last_reading(spec, action, now)
+        move = None if action.key in given_up else last_reading(spec, action, now)
         if move is not None and move.next is Next.GIVE_UP:
-            opened.append(case_for(spec, state, action, move.why, len(opened)))
-    return opened
+            count = len(opened) + len(found)
+            found.append(case_for(spec, state, action, move.why, count))
+    return found
 
 
 def case_for(

@@ -101,15 +101,20 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             due.append(move.at)
         else:
             todo.append(AskNow(action.key))
-    todo += [BeginNow(of.step, of.key, 1) for of in undo_ready(spec, state, now)]
+    if state.strays or state.phase == "compensating":
+        todo += [BeginNow(of.step, of.key, 1) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
         for index in state.ready:
             step = spec.steps[index]
-            if step.wait is None and begins_in_time(spec, state, step, now):
+            in_time = not spec.limits or begins_in_time(spec, state, step, now)
+            if step.wait is None and in_time:
                 todo.append(BeginNow(index, None, 1))
-        if not state.past_pivot:
+        if not state.past_pivot and (spec.limits or state.deadline_at is not None):
             due += [at for at in _deadlines(spec, state) if at > now]
-    return Plan(tuple(todo), now if todo else min([at for at in due if at < inf], default=None))
+    if todo:
+        return Plan(tuple(todo), now)
+    soonest = min(due, default=inf)
+    return Plan((), None if soonest == inf else soonest)
 
 
 def _deadlines(spec: SagaSpec, state: RunState) -> list[float]:

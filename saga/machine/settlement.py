@@ -52,13 +52,13 @@ def settlement(spec: SagaSpec, state: RunState) -> tuple[Line, ...]:
             undos.setdefault(action.of_key, []).append(action)
     lines: list[Line] = []
     for step in spec.steps:
-        if step.wait is not None:
-            continue  # nothing outside
         for action in of_step.get(step.index, ()):
+            if step.wait is not None and action.state != "accepted":
+                continue  # nothing outside
             lines.append(_line(spec, state, action, verdicts))
             for one in (action, *undos.get(action.key, ())):
                 lines += _others(lines[-1], one, verdicts)
-        if step.index not in of_step:
+        if step.index not in of_step and step.wait is None:
             lines.append(Line(step.name))
     return tuple(lines)
 

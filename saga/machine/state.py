@@ -212,7 +212,9 @@ class RunState:
     @property
     def watch_until(self) -> float | None:
         """When the last of what is watched is read (unix seconds); `None`: nothing is watched."""
-        return max((action.watch or 0.0 for action in self.watched.values()), default=None)
+        if not self.watched:
+            return None
+        return max(action.watch or 0.0 for action in self.watched.values())
 
     def undo_of(self, action: Action | None) -> Action | None:
         """The newest generation of the undo of a forward action; `None` before its intent."""
