@@ -50,6 +50,17 @@ def _explored(output: str) -> str:
     )
 
 
+def _hostile(output: str) -> str:
+    """Runs, how they ended, and what is wrong."""
+    told = re.search(r"\d+ runs in \d+ s", output)
+    ends = re.findall(r"^ +(\d+)  (completed|compensated|settled)$", output, re.MULTILINE)
+    wrong = re.search(r"^violations\s+(\d+)", output, re.MULTILINE)
+    if told is None or wrong is None:
+        return "NOT MEASURED"
+    how = ", ".join(f"{number} {outcome}" for number, outcome in ends)
+    return f"{told[0]}; {how}; {wrong[1]} violations"
+
+
 ROWS = (
     Row("every way of small sagas", "pytest -q tests/machine/test_walk.py", _last("walks,")),
     Row("the decision table", "pytest -q tests/machine/test_table.py", _last("passed|failed")),
@@ -60,6 +71,7 @@ ROWS = (
         "pytest -q tests/protocol/test_alongside.py",
         _last("pass|fail"),
     ),
+    Row("a hostile provider", "tests.hostile.storm --runs 10000 --seed 1", _hostile),
     Row("every fault of whole sagas", "tests.crash.explore --runs 300", _explored),
 )
 

@@ -130,13 +130,16 @@ class Sending:
 
 @fact
 class Landed:
-    """Proven to have happened. `attempt` is 0 where the proof is not the reply to an attempt."""
+    """Proven to have happened. `attempt` is 0 where the proof is not the reply to an attempt.
+
+    The receipt of a wait for a signal is on record with the signal, and `None` here.
+    """
 
     kind: ClassVar[str] = "landed"
     key: str
     attempt: int
     receipt: Json
-    source: str  # reply | probe | report | person
+    source: str  # reply | probe | report | person; of a wait: signal | time
 
 
 @fact

@@ -86,7 +86,7 @@ class Send:
 
 @fact
 class Reply:
-    """What became of an attempt: `landed`, `refused`, `not_sent` or `unknown`."""
+    """What became of an attempt: `landed`, `satisfied`, `refused`, `not_sent` or `unknown`."""
 
     at: float
     key: str

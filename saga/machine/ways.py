@@ -40,7 +40,7 @@ class Next(Enum):
     AWAIT = auto()  # a call is in flight (`at` is its `send_by`), or has still not returned
     SEND = auto()  # one more attempt under its key
     PROBE = auto()  # ask by key
-    RENEW = auto()  # a new generation, by a person's word
+    RENEW = auto()  # a new generation, by policy or a person's word
     BLIND = auto()  # unknown for good: undo it without a receipt
     SKIP = auto()  # an optional step that did not happen and will not
     FAIL = auto()  # a forward action that did not happen and will not: the run winds down

@@ -33,7 +33,7 @@ class Unstorable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Of one attempt: `landed`, `refused`, `not_sent` or `unknown`."""
+    """Of one attempt: `landed`, `satisfied` (by evidence), `refused`, `not_sent` or `unknown`."""
 
     name: str
     receipt: Json = None
