@@ -49,16 +49,16 @@ from saga.errors import (
 
 if TYPE_CHECKING:
     from saga.client import Client
+    from saga.inquiries.approvals import ApprovalView
     from saga.machine.settlement import Line
     from saga.orchestrator.orchestrator import Orchestrator
-    from saga.reconciliation.approvals import ApprovalView
     from saga.reconciliation.cases import Case
     from saga.views import ActionView, Failure, Run, StepView
 
 # Imported when first used: a definition, or `saga --help`, needs no database library.
 _LATER = {
     "ActionView": "saga.views",
-    "ApprovalView": "saga.reconciliation.approvals",
+    "ApprovalView": "saga.inquiries.approvals",
     "Case": "saga.reconciliation.cases",
     "Client": "saga.client",
     "Failure": "saga.views",

@@ -10,6 +10,7 @@ from saga.clock import Clock
 from saga.definition.tuning import Duration
 from saga.errors import BadInput, SagaError
 from saga.ids import Ids
+from saga.inquiries.approvals import ApprovalView, list_approvals
 from saga.inquiries.health import Health, health
 from saga.inquiries.records import RecordView, record_views
 from saga.inquiries.runs import duration, known_id, list_runs, shown, until_rest
@@ -17,7 +18,6 @@ from saga.inquiries.source import Source
 from saga.inquiries.verification import Verification, verify
 from saga.inquiries.why import Why, why
 from saga.journal.verify import Progress
-from saga.reconciliation.approvals import ApprovalView, list_approvals
 from saga.reconciliation.cases import Case
 from saga.reconciliation.queue import list_cases, read_case
 from saga.settings import Settings

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from saga.journal.history import History
+from saga.machine.approving import open_approvals
 from saga.machine.facts import Error, Json
 from saga.machine.settlement import Line, settlement
 from saga.machine.state import Action, RunState
@@ -65,6 +66,7 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run. `steps` in the order of the definition, `cases` the ids of the open ones, times UTC.
+    `approvals`: the steps that wait for people to approve them.
 
     `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
     refused, attempts, cancelled, deadline, person; `cause_step`, `cause_error` and `cause_reason`
@@ -90,6 +92,7 @@ class Run:
     steps: tuple[StepView, ...]
     settlement: tuple[Line, ...]
     cases: tuple[str, ...]
+    approvals: tuple[str, ...]
     due_at: datetime | None
     started_at: datetime
     ended_at: datetime | None
@@ -128,6 +131,7 @@ def run_view(history: History, notice: str = "") -> Run:
         steps=tuple(_step(history, index) for index in range(len(state.steps))),
         settlement=settlement(history.spec, state) if state.phase == "ended" else (),
         cases=tuple(case.id for case in state.cases.values() if case.state == "open"),
+        approvals=tuple(state.steps[action.step].name for action, _ in open_approvals(state)),
         due_at=moment(history.due),
         started_at=since(state.started_at),
         ended_at=moment(state.ended_at),
@@ -152,6 +156,7 @@ def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
         steps=(),
         settlement=(),
         cases=cases,
+        approvals=(),
         due_at=moment(head["due_at"]),
         started_at=since(head["started_at"]),
         ended_at=moment(head["ended_at"]),

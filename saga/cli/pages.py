@@ -7,9 +7,9 @@ from typing import Any
 
 from saga.cli import reports
 from saga.cli.paper import Command, Paper, clock, compact
+from saga.inquiries.approvals import ApprovalView
 from saga.machine.facts import Error
 from saga.machine.settlement import Line
-from saga.reconciliation.approvals import ApprovalView
 from saga.reconciliation.cases import Case
 from saga.views import ActionView, Run, StepView
 
@@ -64,16 +64,25 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
                 paper.blank()
                 paper.say(what, style="bold")
                 paper.facts(_action_facts(action), indent=2)
-    for case in run.cases:
-        paper.blank()
-        paper.say(f"Case {case} waits for a person:")
-        paper.command(command("case", case))
+    _needs(paper, run, command)
     if run.damaged:
         paper.blank()
         paper.say("What is stored of it does not verify; this is what its head says:")
         paper.command(command("verify", run.id))
     if run.notice:
         reports.notice(paper, run.notice, command)
+
+
+def _needs(paper: Paper, run: Run, command: Command) -> None:
+    """What a person has the word on, with the command that shows it."""
+    for case in run.cases:
+        paper.blank()
+        paper.say(f"Case {case} waits for a person:")
+        paper.command(command("case", case))
+    for step_name in run.approvals:
+        paper.blank()
+        paper.say(f"{step_name} waits for people to approve it:")
+        paper.command(command("approvals"))
 
 
 def _said(error: Error | None) -> str:

@@ -77,6 +77,7 @@ def _health(paper: Paper, health: Health, command: Command) -> None:
             ("health", "well" if health.ok else "needs somebody"),
             ("runs", phases or "none"),
             ("open cases", health.open_cases),
+            ("approvals", health.approvals),
             ("damaged", ", ".join(health.damaged) or "none"),
             ("stuck calls", health.stuck),
             ("sealed", "with a key" if health.sealed else "without a key"),

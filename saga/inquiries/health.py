@@ -1,8 +1,9 @@
 """Whether the whole can go on by itself: who is alive, what is late, damaged or stuck.
 
-A finding either needs somebody (`problem`) or is worth knowing (`notice`). Open cases are a notice:
-the queue has its own readers, and a process that is well does not become ill by a question to a
-person. Heads are read for everything; runs that have not ended are verified, up to a limit.
+A finding either needs somebody (`problem`) or is worth knowing (`notice`). Open cases and approvals
+are notices: they have their own readers, and a process that is well does not become ill by a
+question to a person. Heads are read for everything; runs that have not ended are verified, up to a
+limit.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from saga.errors import SagaError, Tampered
 from saga.inquiries.alive import START_ONE, OrchestratorView, alive, of_saga
+from saga.inquiries.approvals import ApprovalView, list_approvals
 from saga.inquiries.hold import clock_time
 from saga.inquiries.pausing import PauseView, pause_views
 from saga.inquiries.source import Source
@@ -67,6 +69,7 @@ class Health:
     due: tuple[Due, ...]
     open_cases: int
     oldest_case_at: datetime | None
+    approvals: int
     damaged: tuple[str, ...]
     stuck: int
     pauses: tuple[PauseView, ...]
@@ -85,11 +88,12 @@ def _health(connection: Any, source: Source, damaged: Sequence[str]) -> Health:
     due = figures.due_runs(connection, now, [one.id for one in live])
     pauses = pause_views(connection)
     queue = figures.open_cases(connection)
+    approvals = list_approvals(connection, source.keys, source.specs(), now)
     set_aside = sorted({*damaged, *figures.damaged_runs(connection)})
     findings = [
         *_about_due(due, live, pauses, now),
         *_about_runs(set_aside, live),
-        *_notices(queue, pauses, sealed=bool(source.keys)),
+        *_notices(queue, approvals, pauses, sealed=bool(source.keys)),
     ]
     return Health(
         ok=all(finding.kind != "problem" for finding in findings),
@@ -99,6 +103,7 @@ def _health(connection: Any, source: Source, damaged: Sequence[str]) -> Health:
         due=tuple(_due(row, now) for row in due),
         open_cases=queue.count,
         oldest_case_at=None if queue.oldest_at is None else since(queue.oldest_at),
+        approvals=len(approvals),
         damaged=tuple(set_aside),
         stuck=sum(one.stuck for one in live),
         pauses=tuple(pauses),
@@ -170,6 +175,7 @@ def _about_runs(damaged: Sequence[str], live: Sequence[OrchestratorView]) -> Ite
 
 def _notices(
     queue: OpenCases,
+    approvals: Sequence[ApprovalView],
     pauses: Sequence[PauseView],
     *,
     sealed: bool,
@@ -178,6 +184,11 @@ def _notices(
         waits = "1 case waits" if queue.count == 1 else f"{queue.count} cases wait"
         text = f"{waits} for a person, the oldest since {clock_time(queue.oldest_at)}"
         yield Finding("notice", "open_cases", text, "saga cases")
+    if approvals:
+        wait = "1 approval is" if len(approvals) == 1 else f"{len(approvals)} approvals are"
+        first = clock_time(approvals[0].expires_at.timestamp())
+        text = f"{wait} asked for, the first expires at {first}"
+        yield Finding("notice", "approvals", text, "saga approvals")
     for pause in pauses:
         text = f"{pause.kind} {pause.name} is paused since {pause.at.isoformat()}: {pause.reason}"
         yield Finding("notice", "paused", text, pause.ended_by)

@@ -82,17 +82,19 @@ def until_rest(source: Source, run_id: str, timeout: float | None) -> Run:
     began = clock.monotonic()
     pause, read_at = 0.001, began
     while True:
-        rests = source.read(lambda connection: inquiry.resting(connection, run_id))
-        if rests is None:
+        found = source.read(lambda connection: inquiry.resting(connection, run_id))
+        if found is None:
             raise unknown_run(run_id)
+        rests, frozen = found
         now = clock.monotonic()
-        if rests or now >= read_at:
+        if rests or frozen or now >= read_at:
             run = source.read(lambda connection: shown(connection, source, run_id))
             read_at = clock.monotonic() + _VERIFY_SECONDS
-            if rests or run.damaged:
+            if rests or run.approvals or run.damaged:
                 return run
         if timeout is not None and now - began >= timeout:
-            raise TimeoutError(f"run {run_id!a} has neither ended nor a case after {timeout:g} s")
+            text = f"run {run_id!a} has neither ended nor does it need a person"
+            raise TimeoutError(f"{text} after {timeout:g} s")
         clock.sleep(pause if timeout is None else min(pause, timeout - (now - began)))
         pause = min(pause * 1.5, 0.1)
 

@@ -41,28 +41,24 @@ class OrchestratorRow:
 
 
 _OPEN = sa.and_(cases.c.run_id == runs.c.run_id, cases.c.state == "open")
+# Waits are intended and not sent too; no effect of another kind may be called so.
+_WAITS = actions.c.effect.like("wait.%")
+_FROZEN = sa.and_(
+    runs.c.phase == "running",
+    sa.exists().where(
+        actions.c.run_id == runs.c.run_id, actions.c.state == "intended", sa.not_(_WAITS)
+    ),
+)
+_ASKING = Question(sa.select(runs.c.run_id).where(_FROZEN).order_by(runs.c.run_id))
 _RESTING = Question(
     sa.select(
         sa.or_(
             runs.c.phase == "ended",
             runs.c.quarantined_at.is_not(None),
             sa.exists().where(_OPEN),
-        )
-    ).where(runs.c.run_id == sa.bindparam("run_id"))
-)
-
-
-# Waits are intended and not sent too; no effect of another kind may be called so.
-_WAITS = actions.c.effect.like("wait.%")
-_ASKING = Question(
-    sa.select(runs.c.run_id)
-    .where(
-        runs.c.phase == "running",
-        sa.exists().where(
-            actions.c.run_id == runs.c.run_id, actions.c.state == "intended", sa.not_(_WAITS)
         ),
-    )
-    .order_by(runs.c.run_id)
+        _FROZEN,
+    ).where(runs.c.run_id == sa.bindparam("run_id"))
 )
 
 
@@ -78,9 +74,13 @@ def head_of(connection: sa.Connection, run_id: str) -> Any:
     return connection.execute(sa.select(runs).where(runs.c.run_id == run_id)).mappings().first()
 
 
-def resting(connection: sa.Connection, run_id: str) -> bool | None:
-    """Whether a run has ended or waits for a person; `None` if there is no such run."""
-    return next((bool(rests) for (rests,) in _RESTING.ask(connection, run_id=run_id)), None)
+def resting(connection: sa.Connection, run_id: str) -> tuple[bool, bool] | None:
+    """Whether a run has ended, is set aside or has a case; whether it may wait for an approval.
+
+    `None` if there is no such run.
+    """
+    rows = _RESTING.ask(connection, run_id=run_id)
+    return next(((bool(rests), bool(frozen)) for rests, frozen in rows), None)
 
 
 def approval_runs(connection: Any) -> list[str]:

@@ -7,14 +7,17 @@ else needs a new one. Nothing that is missing counts as approved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from saga.definition.canonical import digest
 from saga.definition.spec import ANYBODY, ApprovalSpec, SagaSpec
 from saga.machine.action_events import ApprovalAsked, Approved, DecisionRefused, Refused
 from saga.machine.commands import Decide, Rejected, Rejection
 from saga.machine.events import Event
-from saga.machine.state import Action, RunState
+from saga.machine.state import Action, Asked, RunState
+from saga.machine.ways import stopped
 
-__all__ = ["asked_for", "decided", "expired_approvals"]
+__all__ = ["asked_for", "decided", "expired_approvals", "open_approvals"]
 
 
 def asked_for(
@@ -99,6 +102,14 @@ def _too_late(state: RunState, action: Action, now: float) -> str | None:
     if action.approval.complete:
         return "decided"
     return "stopped" if state.phase != "running" else None
+
+
+def open_approvals(state: RunState) -> Iterator[tuple[Action, Asked]]:
+    """What people are still to decide on; nothing of it once no new sending starts any more."""
+    for action in () if stopped(state) else state.active.values():
+        asked = action.approval
+        if asked is not None and action.state == "intended" and not asked.complete:
+            yield action, asked
 
 
 def expired_approvals(state: RunState, now: float) -> list[Event]:

@@ -75,6 +75,21 @@ def test_the_list_shows_what_is_sent_and_the_commands_to_paste(
     assert all(len(line) <= 80 or "saga " in line or "sha256" in line for line in page.splitlines())
 
 
+def test_what_waits_for_people_is_said_by_show_wait_and_health(
+    shell: Shell, asked: dict[str, str]
+) -> None:
+    waited = shell.saga("wait", "t1", "--timeout", "60")
+    assert (waited.code, "close waits for people to approve it" in waited.out) == (9, True)
+    assert shell.json("show", "t1")["approvals"] == ["close"]
+    health = shell.saga("health", "--json").json
+    assert (health["approvals"], health["open_cases"]) == (1, 0)
+    assert "approvals" in [finding["code"] for finding in health["findings"]]
+    assert shell.saga("approve", "t1", "close", *words(asked, "--by", "ada")).code == 0
+    assert shell.json("show", "t1")["approvals"] == []
+    assert shell.saga("health", "--json").json["approvals"] == 0
+    assert shell.saga("wait", "t1", "--timeout", "0.2").code == 10
+
+
 def test_approved_it_is_done(shell: Shell, asked: dict[str, str]) -> None:
     assert shell.saga("approve", "t1", "close", *words(asked, "--by", "ada")).code == 0
     assert shell.saga("approvals").out == "Nothing waits for an approval.\n"

@@ -13,8 +13,8 @@ from saga.journal.definitions import Specs
 from saga.journal.history import History, load
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
+from saga.machine.approving import open_approvals
 from saga.machine.facts import Json
-from saga.machine.ways import stopped
 from saga.views import since
 
 __all__ = ["ApprovalView", "list_approvals"]
@@ -65,10 +65,8 @@ def list_approvals(connection: Any, keys: Keyring, specs: Specs, now: float) -> 
 
 def _of_run(history: History, now: float) -> Iterator[ApprovalView]:
     state = history.state
-    for action in state.active.values():
-        asked = action.approval
-        waits = asked is not None and action.state == "intended" and not asked.complete
-        if asked is None or not waits or stopped(state) or asked.expires_at <= now:
+    for action, asked in open_approvals(state):
+        if asked.expires_at <= now:
             continue
         yield ApprovalView(
             run_id=state.run_id,
