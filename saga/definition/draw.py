@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 __all__ = ["draw"]
@@ -12,7 +13,8 @@ def draw(spec: Mapping[str, Any]) -> str:
     """Mermaid text of a specification (`Saga.spec()`, or a stored one).
 
     Solid arrows are the order of the steps. Dotted ones are the undo path: from a step that is
-    refused to the undos of what landed before it, and on to the steps before those.
+    refused to the undos of what landed before it, and on to the steps before those. An optional
+    step has none, since the run goes on without it; behind a pivot it leads to a person.
     """
     rows: list[Mapping[str, Any]] = spec["steps"]
     position = {row["name"]: index for index, row in enumerate(rows)}
@@ -31,12 +33,7 @@ def draw(spec: Mapping[str, Any]) -> str:
         lines += [f"    {_step(before)} --> s{index}" for before in edges or [-1]]
     lines += [f"    s{index} --> completed" for index in range(len(rows)) if index not in followed]
     for index, row in enumerate(rows):
-        back = [_back(before, rows, after) for before in after[index]]
-        ends = sorted({end for found in back for end in found}) or ["compensated"]
-        lines += [f"    s{index} -. refused .-> {end}" for end in ends]
-        if _is_undone(row):
-            lines.append(f"    s{index} -. cancelled .-> u{index}")
-            lines += [f"    u{index} -.-> {end}" for end in ends]
+        lines += _way_back(index, row, rows, after)
     lines.append("    classDef undo stroke-dasharray: 4 3")
     return "\n".join(lines) + "\n"
 
@@ -75,13 +72,65 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
     marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
     shown += "".join(f"<br/>{mark}" for mark in marks)
     if "wait" in row:
-        waits = [part for part in ("time", "until", "signal", "limit") if row["wait"][part]]
-        shown = f"{_label(name)}<br/>waits: {', '.join(waits)}"
+        shown = f"{_label(name)}<br/>waits: {_waits_for(row['wait'])}"
     nodes = [f'    s{index}["{shown}"]']
     if _is_undone(row):
         undone = _label(undo["name"], undo["version"], "@")
         nodes.append(f'    u{index}["undo of {_label(name)}<br/>{undone}"]:::undo')
     return nodes
+
+
+def _way_back(
+    index: int,
+    row: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    after: Sequence[Sequence[int]],
+) -> Iterator[str]:
+    """What follows where this step fails for good, and where it is to be undone."""
+    committed = _is_committed(index, rows, after)
+    back = [_back(before, rows, after) for before in after[index]]
+    ends = sorted({end for found in back for end in found}) or ["compensated"]
+    failure = _failure(row)
+    if failure and committed:
+        yield f'    s{index} -. does not land .-> case{index}(["a case, for a person"])'
+    elif failure:
+        yield from (f"    s{index} -. {failure} .-> {end}" for end in ends)
+    if _is_undone(row) and not committed and not row.get("pivot"):
+        yield f"    s{index} -. cancelled .-> u{index}"
+        yield from (f"    u{index} -.-> {end}" for end in ends)
+
+
+def _failure(row: Mapping[str, Any]) -> str:
+    """How a step ends the way forward; empty where it does not."""
+    if row.get("optional"):
+        return ""
+    if "wait" in row:
+        return "no signal" if row["wait"]["signal"] else ""
+    return "refused"
+
+
+def _is_committed(
+    index: int, rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a pivot has landed when this step begins."""
+    return any(
+        rows[before].get("pivot")
+        or rows[before]["undo"]["kind"] == "irreversible"
+        or _is_committed(before, rows, after)
+        for before in after[index]
+    )
+
+
+def _waits_for(wait: Mapping[str, Any]) -> str:
+    """A time, a moment that the input names, or a signal and its limit."""
+    if wait["signal"]:
+        limit = f", at most {_span(wait['limit'])}" if wait["limit"] else ""
+        return f"a signal{limit}"
+    return _span(wait["time"]) if wait["time"] else f"until {_label(wait['until'])}"
+
+
+def _span(seconds: float) -> str:
+    return _label(str(timedelta(seconds=seconds)))
 
 
 def _back(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
-from saga import Irreversible, NothingToUndo, Saga
+from pydantic import BaseModel
+
+from saga import Effect, Irreversible, NothingToUndo, Saga, Wait
 from saga.definition import draw
 from tests.definition.order_flow import order_flow
-from tests.definition.trips import step, trip
+from tests.definition.trips import book, step, trip
 
 ORDER_FLOW = """\
 flowchart TD
@@ -72,7 +75,7 @@ def test_titles_and_reasons_cannot_write_mermaid() -> None:
     assert "#34;#93; --#62; x#91;" in text
 
 
-def test_branches_are_drawn_too_though_they_are_not_there_yet() -> None:
+def test_branches_are_drawn_with_every_way_back() -> None:
     """Nothing that reads a specification may take it for a line."""
     spec: dict[str, Any] = order_flow.spec()
     spec["steps"][1]["after"] = []
@@ -85,3 +88,28 @@ def test_branches_are_drawn_too_though_they_are_not_there_yet() -> None:
     assert "s2 -. refused .-> u0" in text
     assert "s2 -. refused .-> u1" in text
     assert len(re.findall("--> completed", text)) == 1
+
+
+def test_what_is_optional_goes_on_and_what_is_behind_a_pivot_goes_to_a_person() -> None:
+    last = step("d", effect=Effect("mail.send", book), compensation=NothingToUndo("a mail"))
+    rows = [step("a"), step("b", optional=True), step("c", pivot=True), last]
+    text = Saga("s", trip, rows).draw()
+    assert "s1 -. refused" not in text
+    assert "s1 -. cancelled .-> u1" in text
+    assert "s2 -. refused .-> u1" in text
+    assert "s2 -. cancelled" not in text
+    assert 's3 -. does not land .-> case3(["a case, for a person"])' in text
+    assert "s3 -. cancelled" not in text
+
+
+def test_a_wait_says_for_how_long_and_only_a_missing_signal_ends_it() -> None:
+    class Paid(BaseModel):
+        amount: str
+
+    day = timedelta(days=1)
+    rest, paid = Wait("rest", time=90), Wait("paid", signal=Paid, limit=day)
+    text = Saga("s", trip, [step("a"), rest, paid, step("b")]).draw()
+    assert "rest<br/>waits: 0:01:30" in text
+    assert "paid<br/>waits: a signal, at most 1 day, 0:00:00" in text
+    assert "s1 -. " not in text
+    assert "s2 -. no signal .-> u0" in text
