@@ -27,6 +27,9 @@ __all__ = ["Advance", "Blocked", "advance"]
 Blocked: TypeAlias = Callable[[Held, int, str], bool]
 """Whether the calls of a step (its position) in a direction are not to be made now."""
 
+# What an intent and a sending take in a record beside arguments: the longest keys and names.
+_INTENT_BYTES, _SENDING_BYTES = 2048, 512
+
 _log = logging.getLogger("saga")
 
 
@@ -91,6 +94,9 @@ def advance(
                 step.more = True
                 continue
             command, size = _command(held, todo, at)
+            if size > room < PAYLOAD_LIMIT:
+                step.more, room = True, 0
+                continue
             room -= size
             progress = _apply(held, step, command) or progress
         if not progress:
@@ -106,13 +112,13 @@ def _where(held: Held, todo: BeginNow | SendNow) -> tuple[int, str]:
 
 
 def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tuple[Command, int]:
-    """The command that does what is due, and the bytes that its arguments take in the record."""
+    """The command that does what is due, and the bytes that it takes in the record at most."""
     if isinstance(todo, DecideNow):
         return Wake(at=at), 0
     if isinstance(todo, SendNow):
         action = held.state.actions[todo.key]
         threaded = held.saga.steps[action.step].side(action.direction).threaded
-        return Send(at=at, fence=held.fence, key=todo.key, threaded=threaded), 0
+        return Send(at=at, fence=held.fence, key=todo.key, threaded=threaded), _SENDING_BYTES
     of = None if todo.of_key is None else held.state.actions[todo.of_key]
     side = held.saga.steps[todo.step].side(FORWARD if of is None else UNDO)
     try:
@@ -126,7 +132,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
                 generation=todo.generation,
                 error=fault.error,
             ),
-            0,
+            _INTENT_BYTES,
         )
     command = Intend(
         at=at,
@@ -140,7 +146,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         threaded=side.threaded,
         version=held.version + 1,
     )
-    return command, frozen.size
+    return command, frozen.size + _INTENT_BYTES
 
 
 def _apply(held: Held, step: Advance, command: Command) -> bool:

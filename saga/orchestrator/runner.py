@@ -180,6 +180,8 @@ class Runner:
         try:
             append = self._append(run, step)
         except RecordTooLarge as error:
+            if run.one_by_one:
+                raise
             _log.warning("run %s: %s; its results are recorded one by one", run.run_id, error)
             run.one_by_one = True
             self.read_again(run)

@@ -1,5 +1,5 @@
-"""Branches that fail while others are in flight, or end together; sagas within sagas: C023, C024,
-C027, C028.
+"""Branches that fail while others are in flight, or end together; wide and long ones; sagas within
+sagas: C023, C024, C027, C028, C101.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from saga import App, Saga, Step, SubSaga, input_of
+from saga.journal.records import RECORD_LIMIT
 from tests.cases import scripted
 from tests.cases.scripted import Plan
 from tests.cases.waiting import until
@@ -26,7 +27,7 @@ def fan(folder: str, names: tuple[str, ...] = BRANCHES) -> App:
     for step in branches:
         step.after = ()
     join.after = tuple(branches)
-    return App(Saga("fan", input_of(Plan), saga.steps), lifespan=made.lifespan)
+    return App(Saga(f"fan-{len(names)}", input_of(Plan), saga.steps), lifespan=made.lifespan)
 
 
 def family(folder: str) -> App:
@@ -134,3 +135,50 @@ def test_when_the_parent_ends_no_child_is_left_behind(world: World) -> None:
     run = world.ends()
     assert (run.outcome, run.cause) == ("compensated", "cancelled")
     assert [line.fate for line in run.settlement] == ["undone", "undone", "undone", "never"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_each_step_of_a_wide_fan_costs_the_same(world: World, *, fails: bool) -> None:
+    """C101, Azure/azure-functions-durable-js#221, vercel/workflow#1315: rows and stored bytes.
+
+    600 intents, or undos, that are due at once do not fit one record.
+    """
+    world.build = f"{__name__}:fan"
+    cost = {}
+    for width in (150, 600):
+        world.of(names=tuple(f"b{number}" for number in range(width)))
+        world.start(f"r{width}", **({"join": "refuse:no"} if fails else {}))
+        world.run_until_idle()
+        run = world.show(f"r{width}")
+        assert run.outcome == ("compensated" if fails else "completed"), run.cause_error
+        ((records, size, longest),) = world.query(
+            "SELECT count(*), sum(length(body)), max(length(body)) FROM journal WHERE run_id = ?",
+            run.id,
+        )
+        assert longest <= RECORD_LIMIT
+        assert records <= width + 10
+        cost[width] = size / width
+    assert 0.9 < cost[600] / cost[150] < 1.1
+
+
+def test_a_wide_fan_survives_its_orchestrator(world: World) -> None:
+    """C101, with kill -9 while hundreds of calls are out."""
+    world.build = f"{__name__}:fan"
+    names = tuple(f"b{number}" for number in range(600))
+    world.of(names=names).start(**dict.fromkeys(names, "land hold:gate"))
+    worker = world.orchestrator()
+    until(lambda: len(world.ledger.landed()) == 600, "all have landed")
+    worker.kill()
+    world.ledger.open("gate")
+    world.orchestrator()
+    assert world.ends().outcome == "completed"
+    assert len(world.ledger.landed()) == 601
+
+
+def test_large_arguments_of_branches_are_split_over_records(world: World) -> None:
+    """C101 by bytes: six at once, each with more than a third of what a record may have."""
+    world.build = f"{__name__}:fan"
+    world.of(names=tuple(f"b{number}" for number in range(6)))
+    world.start(nobody="land " * 20_000)
+    world.run_until_idle()
+    assert world.show().outcome == "completed"
