@@ -61,7 +61,7 @@ MORE_BUGS: tuple[Bug, ...] = (
         "what follows from a result is left for later",
         {
             "machine.decide": """
--    for _ in range(_FOLLOW_LIMIT):
+-    for _ in range(_FOLLOW_LIMIT + 8 * len(spec.steps)):
 +    for _ in range(_FOLLOW_LIMIT if not events else 1):
          more = consequences(spec, state, command.at)
 -        if not more:

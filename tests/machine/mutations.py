@@ -245,8 +245,8 @@ MUTATIONS = {
     ),
     "what was accepted is forgotten": Mutation(
         "evolve",
-        '    if event.verdict == "accept":\n        state.accepted = True\n',
-        "",
+        "            state.accepted = True\n            settling.settle(state",
+        "            settling.settle(state",
         "table",
     ),
 }
