@@ -25,6 +25,7 @@ from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.held import Held, Outgoing, held
 from saga.orchestrator.letters import Letter, not_made
+from saga.orchestrator.suspects import Suspects
 from saga.orchestrator.timers import Timers
 
 __all__ = ["RELEASE_SECONDS", "Runner"]
@@ -65,6 +66,7 @@ class Runner:
         self._reread = reread
         self._orphan = orphan
         self._gone = gone
+        self._suspects = Suspects()
         self._touched: dict[str, Held] = {}
         self._under_way = 0  # what the writer has to do
         self._timers = Timers(clock, self._ring)
@@ -167,7 +169,7 @@ class Runner:
         letters = run.mailbox[:1] if run.one_by_one else run.mailbox
         run.mailbox = run.mailbox[1:] if run.one_by_one else []
         run.letters = list(letters)
-        step = advance(run, letters, at, self.brake.blocks, asking=not self.brake.stopping)
+        step = advance(run, letters, at, self._blocks, asking=not self.brake.stopping)
         for key in step.ask:
             if key not in run.probes:
                 self.caller.ask(run, key)
@@ -194,6 +196,11 @@ class Runner:
             for sending in step.sendings
         ]
         return append
+
+    def _blocks(self, run: Held, position: int, direction: str) -> bool:
+        return self.brake.blocks(run, position, direction) or self._suspects.blocks(
+            run, position, direction
+        )
 
     def _append(self, run: Held, step: Advance) -> Append:
         due = step.due
@@ -265,6 +272,7 @@ class Runner:
         else:
             run.one_by_one = False
             self._look_at(run, append.due)
+        self._let_go_on()
 
     def _stumbled(self, run: Held, failure: Failure) -> None:
         if failure.conflict:
@@ -286,6 +294,11 @@ class Runner:
         del self.runs[run.run_id]
         self._gone()
         self._timers.drop(run.run_id)
+        self._let_go_on()
+
+    def _let_go_on(self) -> None:
+        if (waiting := self._suspects.next()) is not None:
+            self.touch(waiting)
 
     # ---- time
 

@@ -100,6 +100,10 @@ def poisonous(folder: str, provider: str, limit: int) -> App:
     return App(*poison.sagas, *healthy.sagas, lifespan=healthy.lifespan)
 
 
+def _dead(worker: Process) -> Callable[[], bool]:
+    return lambda: not worker.alive
+
+
 def _dead_or_with_a_case(world: World, worker: Process) -> Callable[[], bool]:
     return lambda: not worker.alive or bool(world.client.cases())
 
@@ -143,6 +147,26 @@ def test_a_step_that_kills_its_orchestrator_is_set_aside(
     assert world.client.show("poison").steps[0].state == "unknown"
     assert len(world.ledger.calls("s1", run_id="poison")) == deaths
     assert len(world.ledger.landed()) == 3 * 20
+
+
+def test_what_was_out_beside_the_one_that_kills_is_not_set_aside_with_it(world: World) -> None:
+    """C088: at each death but the last everything is under way; the last one tells which it was."""
+    world.build = f"{__name__}:poisonous"
+    world.of(provider="keys", limit=10)
+    poison, healthy = world.app.sagas
+    for number in range(8):
+        slow = {"acts": {"s1": ["wait:0.3 land"]}}
+        world.client.start(healthy, slow, run_id=f"healthy{number}")
+    world.client.start(poison, {"acts": {"s1": ["wait:0.2 die"]}}, run_id="poison")
+    for _ in range(3):
+        until(_dead(world.orchestrator()), "it dies")
+    world.orchestrator()
+    for number in range(8):
+        assert world.ends(f"healthy{number}").outcome == "completed"
+    (case,) = world.client.cases()
+    assert (case.run_id, case.kind) == ("poison", "crashed")
+    assert len(world.ledger.calls("s1", run_id="poison")) == 3
+    assert len(world.ledger.landed()) == 3 * 8
 
 
 _AT_LEAST = 30.0

@@ -1,0 +1,42 @@
+"""Who is near its last death: calls that were out each time that their process died.
+
+Everything that was under way beside the one that kills has died with it as often. Therefore those
+that one more death would set aside are sent one at a time: it then tells which of them it was.
+"""
+
+from __future__ import annotations
+
+from saga.machine.state import UNDO
+from saga.orchestrator.held import Held
+
+__all__ = ["Suspects"]
+
+
+class Suspects:
+    """Lets one run at a time send what may kill its process; the others wait for it."""
+
+    def __init__(self) -> None:
+        self._alone: Held | None = None
+        self._waiting: dict[str, Held] = {}
+
+    def blocks(self, run: Held, position: int, direction: str) -> bool:
+        """Whether a call of a step (its position) in a direction has to wait for another one."""
+        action = run.state.forward[position]
+        if direction == UNDO:
+            action = run.state.undo_of(action)
+        if action is None or not action.crashes:
+            return False
+        if action.crashes < run.saga.contract(action).retry.crashes - 1:
+            return False
+        if self._alone is None or self._alone is run or not self._alone.busy:
+            self._alone = run
+            self._waiting.pop(run.run_id, None)
+            return False
+        self._waiting[run.run_id] = run
+        return True
+
+    def next(self) -> Held | None:
+        """The run that waits for longest, once nothing of the one before it is under way."""
+        if not self._waiting or (self._alone is not None and self._alone.busy):
+            return None
+        return self._waiting.pop(next(iter(self._waiting)))
