@@ -47,11 +47,13 @@ def asked_for(
     )
 
 
-def decided(state: RunState, command: Decide) -> list[Event] | Rejected:
+def decided(spec: SagaSpec, state: RunState, command: Decide) -> list[Event] | Rejected:
     """What a person's decision means; one that comes too late is recorded and changes nothing."""
     action = _pending(state, command.step)
     if action is None or action.approval is None:
-        return Rejected(Rejection.UNKNOWN_ACTION, f"{command.step} asks for no approval")
+        asks = any(one.name == command.step and one.approval for one in spec.steps)
+        text = "does not wait for an approval yet" if asks else "asks for no approval"
+        return Rejected(Rejection.UNKNOWN_ACTION, f"{command.step} {text}; see: saga approvals")
     asked = action.approval
     if (command.version, command.digest) != (asked.version, action.digest):
         text = f"the approval of {command.step} is for something else than what was shown"

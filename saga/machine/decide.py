@@ -95,7 +95,7 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
         case Cancel():
             return _cancel(spec, state, command)
         case Decide():
-            answer = decided(state, command)
+            answer = decided(spec, state, command)
             return answer if isinstance(answer, Rejected) else tuple(answer)
         case Signal():
             answer = signalled(spec, state, command)

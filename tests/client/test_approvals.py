@@ -26,6 +26,7 @@ from saga import (
     Saga,
     Step,
     Undo,
+    UnknownRun,
     input_of,
 )
 from saga.clock import Clock
@@ -134,6 +135,23 @@ def test_neither_a_stranger_nor_who_started_it_may(client: Client) -> None:
     client.approve("p1", "pay", **shown(one), actor="whoever")
     with pytest.raises(NotAllowed):
         client.refuse("p1", "pay", **shown(one), reason="too late", actor="eve")
+
+
+def test_a_decision_that_comes_before_the_question_is_refused_as_such(client: Client) -> None:
+    """C072, temporal-sa/money-transfer-demo#8: never taken and lost."""
+    flow = saga()
+    anything: dict[str, Any] = {"version": 3, "digest": "sha256:0", "actor": "ada"}
+    given = {"account": "DE1", "amount": "9.50"}
+    client.start(flow, given, run_id="p1", actor="agent")
+    with pytest.raises(UnknownRun):
+        client.approve("p2", "pay", **anything)
+    with pytest.raises(NotAllowed, match="does not wait for an approval yet"):
+        client.approve("p1", "pay", **anything)
+    with pytest.raises(NotAllowed, match="asks for no approval"):
+        client.refuse("p1", "ship", reason="no", **anything)
+    idle(client, flow)
+    (one,) = client.approvals()
+    client.approve("p1", "pay", **shown(one), actor="ada")
 
 
 def test_two_people_at_once_or_one_double_click_give_one_result(client: Client) -> None:

@@ -24,6 +24,7 @@ from saga import (
     Orchestrator,
     Saga,
     Step,
+    UnknownRun,
     Wait,
     bind,
     input_of,
@@ -118,6 +119,35 @@ def test_the_same_message_is_taken_once_also_after_the_end(client: Client, url: 
         client.signal("o1", "paid", {"amount": "9.50"}, message_id="evt-2")
     assert refused.value.rejection == "ended"
     assert [one.command for one in client.journal("o1")].count("signal") == 1
+
+
+def test_at_whatever_moment_a_signal_comes_what_was_taken_is_used(client: Client, url: str) -> None:
+    """C072, mercury/hs-temporal-sdk#280, coinbase/temporal-ruby#267."""
+    with pytest.raises(UnknownRun):
+        client.signal("r0", "paid", {"amount": "1"}, message_id="evt-1")
+
+    async def bought(number: int) -> None:
+        await asyncio.to_thread(client.start, SAGA, GIVEN, run_id=f"r{number}")
+        await asyncio.sleep(number * 0.002)  # while it begins, and after
+        for _ in range(2):
+            given = {"amount": f"{number}"}
+            await asyncio.to_thread(
+                client.signal, f"r{number}", "paid", given, message_id=f"evt-{number}"
+            )
+
+    async def all_of_them() -> None:
+        orchestrator = Orchestrator(App(SAGA), url)
+        running = asyncio.create_task(orchestrator.run())
+        await asyncio.gather(*(bought(number) for number in range(20)))
+        for number in range(20):
+            await asyncio.to_thread(client.wait, f"r{number}", 60)
+        orchestrator.stop()
+        await running
+
+    asyncio.run(all_of_them())
+    for number in range(20):
+        done = client.show(f"r{number}")
+        assert (done.outcome, done.steps[2].receipt) == ("completed", {"text": f"{number}"})
 
 
 def test_a_signal_for_nothing_says_what_there_is(client: Client) -> None:
