@@ -294,6 +294,7 @@ class Runner:
         del self.runs[run.run_id]
         self._gone()
         self._timers.drop(run.run_id)
+        self._suspects.forget(run)
         self._let_go_on()
 
     def _let_go_on(self) -> None:

@@ -28,7 +28,7 @@ class Suspects:
             return False
         if action.crashes < run.saga.contract(action).retry.crashes - 1:
             return False
-        if self._alone is None or self._alone is run or not self._alone.busy:
+        if self._alone is None or self._alone is run or not _is_out(self._alone):
             self._alone = run
             self._waiting.pop(run.run_id, None)
             return False
@@ -36,7 +36,19 @@ class Suspects:
         return True
 
     def next(self) -> Held | None:
-        """The run that waits for longest, once nothing of the one before it is under way."""
-        if not self._waiting or (self._alone is not None and self._alone.busy):
+        """The run that waits for longest, once no call of the one before it is out."""
+        if not self._waiting or (self._alone is not None and _is_out(self._alone)):
             return None
         return self._waiting.pop(next(iter(self._waiting)))
+
+    def forget(self, run: Held) -> None:
+        """It is not ours any more."""
+        self._waiting.pop(run.run_id, None)
+        if self._alone is run:
+            self._alone = None
+
+
+def _is_out(run: Held) -> bool:
+    """Whether a call has begun, or is about to. One beyond its time that keeps a thread is over."""
+    attempts = (one for action in run.state.active.values() for one in action.open.values())
+    return bool(run.writing or run.stale) or any(attempt.in_flight for attempt in attempts)
