@@ -32,8 +32,9 @@ def draw(spec: Mapping[str, Any]) -> str:
     for index, edges in enumerate(after):
         lines += [f"    {_step(before)} --> s{index}" for before in edges or [-1]]
     lines += [f"    s{index} --> completed" for index in range(len(rows)) if index not in followed]
-    for index, row in enumerate(rows):
-        lines += _way_back(index, row, rows, after)
+    ways = zip(rows, _ends(rows, after), _committed(rows, after), strict=True)
+    for index, (row, ends, committed) in enumerate(ways):
+        lines += _way_back(index, row, ends, committed=committed)
     lines.append("    classDef undo stroke-dasharray: 4 3")
     return "\n".join(lines) + "\n"
 
@@ -81,15 +82,9 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
 
 
 def _way_back(
-    index: int,
-    row: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    after: Sequence[Sequence[int]],
+    index: int, row: Mapping[str, Any], ends: Sequence[str], *, committed: bool
 ) -> Iterator[str]:
     """What follows where this step fails for good, and where it is to be undone."""
-    committed = _is_committed(index, rows, after)
-    back = [_back(before, rows, after) for before in after[index]]
-    ends = sorted({end for found in back for end in found}) or ["compensated"]
     failure = _failure(row)
     if failure and committed:
         yield f'    s{index} -. does not land .-> case{index}(["a case, for a person"])'
@@ -109,16 +104,13 @@ def _failure(row: Mapping[str, Any]) -> str:
     return "refused"
 
 
-def _is_committed(
-    index: int, rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]
-) -> bool:
-    """Whether a pivot has landed when this step begins."""
-    return any(
-        rows[before].get("pivot")
-        or rows[before]["undo"]["kind"] == "irreversible"
-        or _is_committed(before, rows, after)
-        for before in after[index]
-    )
+def _committed(rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]) -> list[bool]:
+    """For each step whether a pivot has landed when it begins. What it follows stands before it."""
+    pivot = [row.get("pivot") or row["undo"]["kind"] == "irreversible" for row in rows]
+    committed: list[bool] = []
+    for edges in after:
+        committed.append(any(pivot[before] or committed[before] for before in edges))
+    return committed
 
 
 def _waits_for(wait: Mapping[str, Any]) -> str:
@@ -133,13 +125,12 @@ def _span(seconds: float) -> str:
     return _label(str(timedelta(seconds=seconds)))
 
 
-def _back(
-    index: int, rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]
-) -> list[str]:
-    """Where the way back goes at a step that landed: its undo, or past it to those before."""
-    if _is_undone(rows[index]):
-        return [f"u{index}"]
-    return [end for before in after[index] for end in _back(before, rows, after)]
+def _ends(rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]) -> list[list[str]]:
+    """Where the way back goes from each step: the undos of what landed before it, or the end."""
+    ends: list[set[str]] = []
+    for edges in after:
+        ends.append({end for b in edges for end in ([f"u{b}"] if _is_undone(rows[b]) else ends[b])})
+    return [sorted(found) or ["compensated"] for found in ends]
 
 
 def _is_undone(row: Mapping[str, Any]) -> bool:

@@ -131,6 +131,7 @@ class Ledger:
         with self._guard, self._path.open("rb") as file:
             file.seek(self._read)
             new = file.read()
+            new = new[: new.rfind(b"\n") + 1]  # a line that is still being written comes next time
             self._read += len(new)
             for text in new.splitlines():
                 self._lines.append(line := json.loads(text))

@@ -102,6 +102,13 @@ def test_what_is_optional_goes_on_and_what_is_behind_a_pivot_goes_to_a_person() 
     assert "s3 -. cancelled" not in text
 
 
+def test_a_long_saga_is_drawn_too() -> None:
+    """Deeper than Python calls go."""
+    reads = NothingToUndo("reads only")
+    rows = [step(f"s{number}", compensation=reads) for number in range(1200)]
+    assert "s1198 --> s1199" in Saga("s", trip, rows).draw()
+
+
 def test_a_wait_says_for_how_long_and_only_a_missing_signal_ends_it() -> None:
     class Paid(BaseModel):
         amount: str
