@@ -1,24 +1,40 @@
-"""The brake: which new calls are not to be made now. We leave, or somebody has paused."""
+"""The brake: which new calls are not to be made now. We leave, it is paused, or others go first."""
 
 from __future__ import annotations
 
 from saga.machine.state import FORWARD
 from saga.orchestrator.held import Held
+from saga.orchestrator.suspects import Suspects
 
 __all__ = ["Brake"]
 
 
 class Brake:
-    """`stopping`: no call at all. `paused`: no forward one of these, as (kind, name)."""
+    """`stopping`: no call at all. `paused`: no forward one of these, as (kind, name).
+
+    `suspects`: one run after the other.
+    """
 
     def __init__(self) -> None:
         self.stopping = False
+        self.suspects = Suspects()
         self.paused: frozenset[tuple[str, str]] = frozenset()
 
     def blocks(self, run: Held, position: int, direction: str) -> bool:
         """Whether calls of a step (its position) in a direction are not to be made."""
         if self.stopping:
             return True
+        return self._is_paused(run, position, direction) or self.suspects.blocks(
+            run, position, direction
+        )
+
+    def holds(self, run: Held) -> bool:
+        """Whether a pause keeps a run from going forward."""
+        return bool(self.paused) and any(
+            self.stopping or self._is_paused(run, position, FORWARD) for position in run.state.ready
+        )
+
+    def _is_paused(self, run: Held, position: int, direction: str) -> bool:
         if not self.paused or direction != FORWARD:
             return False
         step = run.saga.spec.steps[position]
@@ -28,10 +44,4 @@ class Brake:
                 ("effect", step.effect.name),
                 ("provider", step.effect.provider.name),
             )
-        )
-
-    def holds(self, run: Held) -> bool:
-        """Whether a pause keeps a run from going forward."""
-        return bool(self.paused) and any(
-            self.blocks(run, position, FORWARD) for position in run.state.ready
         )

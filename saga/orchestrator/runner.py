@@ -25,7 +25,6 @@ from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.held import Held, Outgoing, held
 from saga.orchestrator.letters import Letter, not_made
-from saga.orchestrator.suspects import Suspects
 from saga.orchestrator.timers import Timers
 
 __all__ = ["RELEASE_SECONDS", "Runner"]
@@ -66,7 +65,6 @@ class Runner:
         self._reread = reread
         self._orphan = orphan
         self._gone = gone
-        self._suspects = Suspects()
         self._touched: dict[str, Held] = {}
         self._under_way = 0  # what the writer has to do
         self._timers = Timers(clock, self._ring)
@@ -113,6 +111,7 @@ class Runner:
         self._touched.clear()
         while self.runs:
             _, run = self.runs.popitem()
+            self.brake.suspects.forget(run)
             for letter in [*run.letters, *run.mailbox]:
                 self._orphan(run, letter)
 
@@ -123,9 +122,7 @@ class Runner:
         run.writing, run.stale = None, False
         letters, run.letters = run.letters, []
         if history is None:
-            self._forget(run)
-            for letter in [*letters, *run.mailbox]:
-                self._orphan(run, letter)
+            self._forget(run, [*letters, *run.mailbox])
             return
         run.state, run.version, run.seal = history.state, history.version, history.seal
         run.at, run.due = history.at, history.due
@@ -166,10 +163,9 @@ class Runner:
     def _advance(self, run: Held) -> Append | None:
         """Decide what is due for one run; the append to write, if anything happened."""
         at, now = max(self._clock.now(), run.at), self._clock.monotonic()
-        letters = run.mailbox[:1] if run.one_by_one else run.mailbox
-        run.mailbox = run.mailbox[1:] if run.one_by_one else []
-        run.letters = list(letters)
-        step = advance(run, letters, at, self._blocks, asking=not self.brake.stopping)
+        letters = run.mailbox[: 1 if run.one_by_one else None]
+        run.letters, run.mailbox = letters, run.mailbox[len(letters) :]
+        step = advance(run, letters, at, self.brake.blocks, asking=not self.brake.stopping)
         for key in step.ask:
             if key not in run.probes:
                 self.caller.ask(run, key)
@@ -196,11 +192,6 @@ class Runner:
             for sending in step.sendings
         ]
         return append
-
-    def _blocks(self, run: Held, position: int, direction: str) -> bool:
-        return self.brake.blocks(run, position, direction) or self._suspects.blocks(
-            run, position, direction
-        )
 
     def _append(self, run: Held, step: Advance) -> Append:
         due = step.due
@@ -251,6 +242,8 @@ class Runner:
                 self._written(run, append)
             else:
                 self._stumbled(run, failure)
+        if (waiting := self.brake.suspects.next()) is not None:
+            self.touch(waiting)
 
     def _written(self, run: Held, append: Append) -> None:
         run.writing, run.version, run.seal, run.refusals = None, append.seq, append.seal, 0
@@ -259,9 +252,7 @@ class Runner:
             _log.warning("run %s: %s", run.run_id, line)
         if run.leaving:
             self.released = min(self.released, inf if append.due is None else append.due)
-            self._forget(run)
-            for letter in run.mailbox:
-                self._orphan(run, letter)
+            self._forget(run, run.mailbox)
             return
         for outgoing in run.outgoing:
             self.caller.send(run, outgoing)
@@ -272,7 +263,6 @@ class Runner:
         else:
             run.one_by_one = False
             self._look_at(run, append.due)
-        self._let_go_on()
 
     def _stumbled(self, run: Held, failure: Failure) -> None:
         if failure.conflict:
@@ -290,16 +280,13 @@ class Runner:
             run.stale = True
             self._reread(run)
 
-    def _forget(self, run: Held) -> None:
+    def _forget(self, run: Held, letters: Sequence[Letter]) -> None:
         del self.runs[run.run_id]
         self._gone()
         self._timers.drop(run.run_id)
-        self._suspects.forget(run)
-        self._let_go_on()
-
-    def _let_go_on(self) -> None:
-        if (waiting := self._suspects.next()) is not None:
-            self.touch(waiting)
+        self.brake.suspects.forget(run)
+        for letter in letters:
+            self._orphan(run, letter)
 
     # ---- time
 
