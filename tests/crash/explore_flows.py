@@ -14,52 +14,18 @@ from pydantic import BaseModel
 
 from saga import Call, Provider, Retry, Saga, Step, SubSaga, Undo, Wait, bind, input_of
 from saga.testing import World
+from tests.definition.order_flow import (
+    Charge,
+    ChargeReceipt,
+    Hold,
+    Order,
+    Parcel,
+    Refund,
+    Reservation,
+    Shipment,
+)
 
 __all__ = ["fan", "nested", "order_flow", "patient", "trip"]
-
-
-class Order(BaseModel):
-    id: str
-    sku: str
-    quantity: int
-    total: Decimal
-    payment_method: str
-    address: str
-
-
-class Reservation(BaseModel):
-    order_id: str
-    sku: str
-    quantity: int
-
-
-class Hold(BaseModel):
-    hold_id: str
-
-
-class Charge(BaseModel):
-    order_id: str
-    amount: Decimal
-    payment_method: str
-
-
-class ChargeReceipt(BaseModel):
-    charge_id: str
-    idempotency_key: str
-
-
-class Refund(BaseModel):
-    refund_id: str
-
-
-class Shipment(BaseModel):
-    order_id: str
-    hold_id: str
-    address: str
-
-
-class Parcel(BaseModel):
-    tracking: str
 
 
 def reserve(call: Call[Reservation]) -> Hold:
