@@ -17,6 +17,7 @@ from saga.definition import (
     Call,
     CannotSay,
     Compensation,
+    Each,
     Effect,
     InProgress,
     Irreversible,
@@ -34,6 +35,7 @@ from saga.definition import (
     Wait,
     bind,
     input_of,
+    item_of,
 )
 from saga.errors import (
     BadInput,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from saga.machine.settlement import Line
     from saga.orchestrator.orchestrator import Orchestrator
     from saga.reconciliation.cases import Case
-    from saga.views import ActionView, Failure, Run, StepView
+    from saga.views import ActionView, Failure, ItemCounts, Run, StepView
 
 # Imported when first used: a definition, or `saga --help`, needs no database library.
 _LATER = {
@@ -62,6 +64,7 @@ _LATER = {
     "Case": "saga.reconciliation.cases",
     "Client": "saga.client",
     "Failure": "saga.views",
+    "ItemCounts": "saga.views",
     "Line": "saga.machine.settlement",
     "Orchestrator": "saga.orchestrator.orchestrator",
     "Run": "saga.views",
@@ -78,6 +81,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Call",
     "CannotSay",
     "Compensation",
+    "Each",
     "Effect",
     "InProgress",
     "Irreversible",
@@ -95,6 +99,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Wait",
     "bind",
     "input_of",
+    "item_of",
     # saga.errors
     "BadInput",
     "Conflict",
@@ -111,6 +116,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Case",
     "Client",
     "Failure",
+    "ItemCounts",
     "Line",
     "Orchestrator",
     "Run",

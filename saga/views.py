@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,7 @@ from saga.machine.state import Action, RunState
 __all__ = [
     "ActionView",
     "Failure",
+    "ItemCounts",
     "Run",
     "StepView",
     "damaged_view",
@@ -39,9 +41,24 @@ class ActionView:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemCounts:
+    """How many items an `Each` has, and how many are in each state; `waiting`: never tried.
+
+    `undos` counts in the same way the undos that have been begun.
+    """
+
+    total: int
+    states: dict[str, int]
+    undos: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """A step of a run. `undo` is `None` where nothing is to be undone; `evidence` is that of
     `Satisfied`: what the step wanted was so already.
+
+    `items`: of an `Each` whose list is known. Its state, and that of its undo, is the one of its
+    items that says most of what is left to do; attempts are summed, the error is the first one.
     """
 
     name: str
@@ -52,6 +69,7 @@ class StepView:
     error: Error | None
     undo: ActionView | None
     evidence: Json = None
+    items: ItemCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +79,7 @@ class Failure:
     step: str
     state: str
     error: Error | None
+    item: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +187,10 @@ def _failures(state: RunState) -> Iterator[Failure]:
     """The first cause first, then the others in the order of the steps."""
     stopped = state.phase != "running"
     failed = [
-        Failure(state.steps[action.step].name, action.state, action.error)
-        for action in state.forward
-        if action is not None
-        and action.error is not None
+        Failure(state.steps[action.step].name, action.state, action.error, action.item)
+        for progress in state.progress
+        for action in progress.newest.values()
+        if action.error is not None
         and (
             action.state == "skipped"
             or (stopped and action.state in ("refused", "not_sent", "absent") and not action.undone)
@@ -182,7 +201,9 @@ def _failures(state: RunState) -> Iterator[Failure]:
 
 def _step(history: History, index: int) -> StepView:
     state, step = history.state, history.spec.steps[index]
-    action = state.forward[index]
+    if step.each is not None and state.progress[index].items is not None:
+        return _each(state, index)
+    action = state.newest(index)
     if action is None:
         return StepView(step.name, "waiting", 0, None, None, None, None)
     shown = _action(action)
@@ -202,6 +223,43 @@ def _step(history: History, index: int) -> StepView:
         undoing,
         action.evidence,
     )
+
+
+# Of many, which one is shown: what is left to do first.
+_TELLING = ("unknown", "sending", "intended", "not_sent", "refused", "absent", "waiting", "landed")
+
+
+def _each(state: RunState, index: int) -> StepView:
+    progress = state.progress[index]
+    begun = list(progress.newest.values())
+    undos = [undo for action in begun if (undo := state.undo_of(action)) is not None]
+    counts = Counter(action.state for action in begun)
+    if progress.size > len(begun):
+        counts["waiting"] = progress.size - len(begun)
+    undone = Counter(undo.state for undo in undos)
+    return StepView(
+        state.steps[index].name,
+        _telling(counts),
+        sum(action.attempts for action in begun),
+        None,
+        None,
+        _first_error(begun),
+        _undos(undos, undone) if undos else None,
+        items=ItemCounts(progress.size, dict(counts), dict(undone)),
+    )
+
+
+def _undos(undos: Sequence[Action], counts: Mapping[str, int]) -> ActionView:
+    attempts = sum(undo.attempts for undo in undos)
+    return ActionView(_telling(counts), attempts, None, None, _first_error(undos))
+
+
+def _telling(counts: Mapping[str, int]) -> str:
+    return next((state for state in _TELLING if state in counts), "skipped")
+
+
+def _first_error(actions: Sequence[Action]) -> Error | None:
+    return next((action.error for action in actions if action.error is not None), None)
 
 
 def _action(action: Action) -> ActionView:

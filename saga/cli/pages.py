@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from saga.cli import reports
 from saga.cli.paper import Command, Paper, clock, compact
+from saga.definition.keys import place_of
 from saga.inquiries.approvals import ApprovalView
 from saga.machine.facts import Error
 from saga.machine.settlement import Line
 from saga.reconciliation.cases import Case
-from saga.views import ActionView, Run, StepView
+from saga.views import ActionView, ItemCounts, Run, StepView
 
 __all__ = ["printed"]
 
+_FATES = {"never": "never happened"}
+_STATES = {"waiting": "never tried"}
+_MOST_LINES = 10  # of items that are alike
 _PROOF = {"landed": ("--receipt", "@receipt.json"), "undone": ("--evidence", "@evidence.txt")}
 
 
@@ -50,15 +55,24 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
     others = [failure for failure in run.failures if failure.step != run.cause_step]
     if others:
         paper.blank()
-        paper.facts([("also", f"{one.step} {one.state}{_said(one.error)}") for one in others])
+        shown = [
+            f"{place_of(one.step, one.item)} {one.state}{_said(one.error)}"
+            for one in others[:_MOST_LINES]
+        ]
+        more = len(others) - len(shown)
+        paper.facts([("also", text) for text in shown + [f"{more} more"] * bool(more)])
     if run.settlement:
         paper.blank()
         paper.say("Settlement", style="bold")
         paper.table(
             ("effect", "fate", "proof", "left over", "by"),
-            [_settled(line) for line in run.settlement],
+            list(_settlement(run.settlement)),
         )
     for step in run.steps:
+        if step.items is not None:
+            paper.blank()
+            paper.say(step.name, style="bold")
+            paper.facts(_item_facts(step.items), indent=2)
         for what, action in ((step.name, step), (f"undo of {step.name}", step.undo)):
             if action is not None and action.key is not None:
                 paper.blank()
@@ -89,12 +103,39 @@ def _said(error: Error | None) -> str:
     return f" ({error['type']}: {error['text']})" if error else ""
 
 
+def _settlement(lines: Sequence[Line]) -> Iterator[tuple[Any, ...]]:
+    """A row for each effect; one for all items of a step that came to the same without anybody."""
+    alike = Counter((line.step, line.fate) for line in lines if _is_plain(line))
+    told: set[tuple[str, str]] = set()
+    for line in lines:
+        group = line.step, line.fate
+        if not _is_plain(line) or alike[group] <= _MOST_LINES:
+            yield _settled(line)
+        elif group not in told:
+            told.add(group)
+            yield f"{line.step}, {alike[group]} items", _FATES.get(line.fate, line.fate), "", "", ""
+
+
+def _is_plain(line: Line) -> bool:
+    """An item that no person answered for, and nothing is left over of."""
+    alone = line.by is None and line.residual is None and line.generation == 1
+    return alone and line.item is not None
+
+
+def _item_facts(items: ItemCounts) -> list[tuple[str, Any]]:
+    return [
+        ("items", items.total),
+        *((_STATES.get(state, state), count) for state, count in items.states.items()),
+        *((f"undo {state}", count) for state, count in items.undos.items()),
+    ]
+
+
 def _settled(line: Line) -> tuple[Any, ...]:
-    name = line.step if line.item is None else f"{line.step}#{line.item}"
+    name = place_of(line.step, line.item)
     proof = line.undo_receipt if line.fate == "undone" else line.receipt
     return (
         name if line.generation == 1 else f"{name}~{line.generation}",
-        {"never": "never happened"}.get(line.fate, line.fate),
+        _FATES.get(line.fate, line.fate),
         "" if proof is None else compact(proof),
         "" if line.residual is None else compact(line.residual),
         f"{line.by}: {line.reason}" if line.by else "",

@@ -21,10 +21,11 @@ from saga.definition.canonical import BadJson, canonical, digest, ensure_plain
 from saga.definition.contracts import Compensation, Effect, Irreversible, NothingToUndo
 from saga.definition.diff import Change, difference
 from saga.definition.draw import draw
+from saga.definition.each import Each
 from saga.definition.keys import KEY_MAX, forward_key, target_hash, undo_key
 from saga.definition.meaning import meaning, spec_digest
 from saga.definition.names import NAME_MAX, RUN_ID_MAX, check_id
-from saga.definition.references import input_of
+from saga.definition.references import input_of, item_of
 from saga.definition.saga import App, Lifespan, Saga
 from saga.definition.spec import (
     FORMAT,
@@ -66,6 +67,7 @@ __all__ = [
     "ContractSpec",
     "DefinitionWarning",
     "Duration",
+    "Each",
     "Effect",
     "InProgress",
     "Irreversible",
@@ -97,6 +99,7 @@ __all__ = [
     "ensure_plain",
     "forward_key",
     "input_of",
+    "item_of",
     "meaning",
     "read_arguments",
     "read_input",

@@ -31,7 +31,10 @@ P = ParamSpec("P")
 A = TypeVar("A", bound=BaseModel)
 
 Build = Callable[[Any, Mapping[str, Any]], Any]
-"""From the input's JSON and the receipts' JSON by step name to the JSON of the arguments."""
+"""From the input's JSON and the receipts' JSON by step name to the JSON of the arguments.
+
+The item of an `Each` stands among the receipts as "item", which no step is called.
+"""
 
 
 class Bound:
@@ -122,7 +125,7 @@ def _compile_reference(path: tuple[str, ...]) -> Build:
             (only,) = rest
             return lambda given, _: _copied(given[only])
         return lambda given, _: _copied(_walk(given, rest))
-    step, rest = path[0], path[2:]
+    step, rest = path[0], path[1 if path[0] == "item" else 2 :]
     if len(rest) == 1:
         (only,) = rest
         return lambda _, receipts: _copied(receipts[step][only])

@@ -27,8 +27,9 @@ class Call(Generic[A_co]):
     """One attempt at an intent.
 
     `args` are the frozen arguments, `key` the idempotency key to hand to the provider (the same for
-    every attempt), `digest` the `sha256:…` of the intent, `run_id` and `step` where it belongs,
-    `attempt` its number from 1 on, `deadline` the aware time at which the call is cut off.
+    every attempt), `digest` the `sha256:…` of the intent, `run_id` and `step` where it belongs and
+    `item` which one of an `Each`, `attempt` its number from 1 on, `deadline` the aware time at
+    which the call is cut off.
     """
 
     args: A_co = field(repr=False)
@@ -38,6 +39,7 @@ class Call(Generic[A_co]):
     step: str
     attempt: int
     deadline: datetime
+    item: str | None = None
     resources: Sequence[object] = field(default=(), repr=False)
 
     def resource(self, kind: type[T]) -> T:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from saga.definition.contracts import Compensation, Effect, Irreversible
+from saga.definition.each import Each
 from saga.definition.references import ReferenceParts
 from saga.definition.step import Step
 from saga.definition.wait import Wait
@@ -118,6 +119,14 @@ def _check_reference(
     earlier: frozenset[int],
 ) -> None:
     what = f"step {step.name!r} refers to {reference.place}"
+    if reference.path[0] == "item":
+        if not isinstance(step, Each) or reference.origin != step.over.path:
+            raise DefinitionError(
+                "other-item",
+                f"{what}, and goes over no such list",
+                remedy="Use item_of(…) of the list that an Each goes over, in its own args=",
+            )
+        return
     if not isinstance(reference.origin, Step):
         if reference.origin is not input_model:
             raise DefinitionError(
@@ -190,6 +199,14 @@ def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
     for index, pivot in enumerate(steps):
         if not (pivot.pivot or isinstance(pivot.compensation, Irreversible)):
             continue
+        irreversible = isinstance(pivot.compensation, Irreversible)
+        if isinstance(pivot, Each) and irreversible and pivot.effect.refused and not pivot.optional:
+            raise DefinitionError(
+                "past-pivot",
+                f"each {pivot.name!r} is irreversible and has refused=: once one item has landed "
+                "there is no way back for the others",
+                remedy="Give it optional=True, or NothingToUndo, or no refused=",
+            )
         for other, step in enumerate(steps):
             if other == index or other in earlier[index]:
                 continue

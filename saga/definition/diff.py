@@ -71,6 +71,7 @@ def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     yield from _value(name, "hold", old["hold"], new["hold"])
     yield from _value(name, "approval", old.get("approval"), new.get("approval"))
     yield from _value(name, "wait", old.get("wait"), new.get("wait"))
+    yield from _of_each(name, old.get("each") or {}, new.get("each") or {})
     for part in ("optional", "pivot"):
         yield from _value(name, part, old.get(part, False), new.get(part, False))
     yield from _of_binding(name, old["args"], new["args"])
@@ -82,6 +83,13 @@ def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     if old["undo"]["kind"] == new["undo"]["kind"]:
         yield from _of_contract(name, "undo", old["undo"], new["undo"])
     yield from _value(name, "title", old["title"], new["title"], meaning=False)
+
+
+def _of_each(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    for part in ("over", "key", "on_unknown"):
+        yield from _value(name, part, old.get(part), new.get(part))
+    for part in ("parallel", "batch"):
+        yield from _value(name, part, old.get(part), new.get(part), meaning=False)
 
 
 def _of_contract(

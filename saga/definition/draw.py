@@ -70,6 +70,8 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
     if "approval" in row:
         people = row["approval"]["people"]
         shown += f"<br/>approved by {people} of {_label(', '.join(row['approval']['by']))}"
+    if "each" in row:
+        shown += f"<br/>each of {_label('.'.join(row['each']['over']))}"
     marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
     shown += "".join(f"<br/>{mark}" for mark in marks)
     if "wait" in row:

@@ -21,7 +21,15 @@ from typing import Any
 
 from saga.definition.canonical import BadJson, canonical
 
-__all__ = ["KEY_LEAST", "KEY_MAX", "forward_key", "target_hash", "undo_key"]
+__all__ = [
+    "KEY_LEAST",
+    "KEY_MAX",
+    "forward_key",
+    "item_name",
+    "place_of",
+    "target_hash",
+    "undo_key",
+]
 
 KEY_MAX = 255
 KEY_LEAST = 36  # a few characters to read, a sign and the hash
@@ -31,6 +39,7 @@ _LIFE = r"@[1-9][0-9]*(~[1-9][0-9]*)?"
 _FORWARD = re.compile(rf"{_ID}/{_ID}/{_ID}(#{_ID})?/(-|[0-9a-f]{{16}}){_LIFE}")
 _SHORT = re.compile(r"[A-Za-z0-9._:/#@~-]*=[0-9a-f]{32}")
 _HASH_LENGTH = 32
+_NAME_MAX = 64  # of an item, as of a step
 
 
 def target_hash(values: Sequence[Any]) -> str:
@@ -60,11 +69,30 @@ def forward_key(  # noqa: PLR0917 - the parts in the order in which they stand i
 
     `generation` counts from 1. Raises `ValueError` for a part that no key can hold.
     """
-    place = step if item is None else f"{step}#{item}"
-    key = f"{instance}/{run_id}/{place}/{target}{_life(version, generation)}"
+    key = f"{instance}/{run_id}/{place_of(step, item)}/{target}{_life(version, generation)}"
     if not _FORWARD.fullmatch(key):
         raise ValueError(f"no key can be made of {key!a}")
     return _within(key, key_max)
+
+
+def item_name(value: object) -> str:
+    """What names an item of a list in keys and on pages, from the value that its `key` has.
+
+    A whole number or an id stands for itself; other text (an address, a sentence) becomes 32 hex
+    digits of its SHA-256, so that no key holds it. Raises `ValueError` for anything else.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise ValueError("it is neither text nor a whole number")
+    if len(value) <= _NAME_MAX and re.fullmatch(_ID, value):
+        return value
+    return hashlib.sha256(value.encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def place_of(step: str, item: str | None) -> str:
+    """A step, or one item of it, as it stands in keys and on pages."""
+    return step if item is None else f"{step}#{item}"
 
 
 def undo_key(forward: str, version: int, generation: int, key_max: int = KEY_MAX) -> str:

@@ -28,6 +28,7 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
                 "hold": row["hold"],
                 **{part: True for part in ("optional", "pivot") if row.get(part)},
                 **{part: row[part] for part in ("wait", "approval", "groups") if part in row},
+                **({"each": _each_meaning(row["each"])} if "each" in row else {}),
                 "args": _binding_meaning(row["args"]),
                 "effect": {
                     part: row["effect"][part]
@@ -42,6 +43,11 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
             for row in spec["steps"]
         ],
     }
+
+
+def _each_meaning(each: Mapping[str, Any]) -> dict[str, Any]:
+    """What is gone over, and what an unknown item holds; how many at once is tuning."""
+    return {part: each[part] for part in ("over", "key", "on_unknown")}
 
 
 def _groups_meaning(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -10,17 +10,26 @@ A reference has no public attribute of its own: a field may be called `copy` or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeVar, cast, get_origin
 
 from pydantic import BaseModel, RootModel
 
-from saga.definition.annotations import bare, is_union, without_none
+from saga.definition.annotations import bare, is_union, members_of, without_none
 from saga.definition.models import check_model, is_model
 from saga.errors import DefinitionError
 
-__all__ = ["Reference", "ReferenceParts", "UnknownField", "input_of", "parts_of", "refer"]
+__all__ = [
+    "Reference",
+    "ReferenceParts",
+    "UnknownField",
+    "input_of",
+    "item_of",
+    "parts_of",
+    "refer",
+]
 
+T = TypeVar("T")
 I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I for input, as A and R for arguments and receipt
 
 
@@ -29,7 +38,7 @@ class UnknownField(DefinitionError, AttributeError):
 
 
 class Reference:
-    """A place in the input of a run or in the receipt of a step. Immutable, without a value."""
+    """A place in the input of a run, in the receipt of a step or in an item. Without a value."""
 
     __slots__ = ("_origin", "_path", "_type")
 
@@ -90,7 +99,8 @@ class Reference:
 class ReferenceParts:
     """What a reference records: `path`, the annotated `type`, and the `origin` of the value.
 
-    The origin is the input model for an input, the step itself for a receipt.
+    The origin is the input model for an input, the step itself for a receipt, the path of its list
+    for an item.
     """
 
     __slots__ = ("origin", "path", "type")
@@ -115,6 +125,25 @@ def input_of(model: type[I]) -> I:
     return cast("I", Reference(("input",), model, model))
 
 
+def item_of(items: Sequence[T]) -> T:
+    """One item of a list of the input or of a receipt, typed as what is in the list.
+
+    For the `key` and the `args` of the `Each` that goes over this list. Raises `DefinitionError`.
+    """
+    parts = parts_of(items)
+    kind, optional = without_none(parts.type) if parts is not None else (None, False)
+    inner = members_of(kind)
+    listed = get_origin(kind) in _LISTS and len(inner) == 1
+    if parts is None or optional or not listed:
+        what = type(items).__name__ if parts is None else parts.place
+        raise DefinitionError(
+            "bad-each",
+            f"{what} is no list that is always there",
+            remedy="Give a field of the input or of a receipt that is a list[…]",
+        )
+    return cast("T", Reference(("item",), bare(inner[0]), parts.path))
+
+
 def refer(step: object, name: str, receipt: type[BaseModel]) -> Any:
     """The receipt of a step: what `Step.receipt` returns."""
     return Reference((name, "receipt"), receipt, step)
@@ -125,6 +154,7 @@ def parts_of(value: object) -> ReferenceParts | None:
     return ReferenceParts(value) if type(value) is Reference else None
 
 
+_LISTS = (list, tuple, Sequence)
 _COMPUTE = "Compute it in the effect's function, or make it a field of the input"
 _BRANCH = "A definition does not branch: decide before the start, or in the effect's function"
 _TEXT = "Build the text in the effect's function, or make it a field of the input"

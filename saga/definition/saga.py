@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from saga.definition.canonical import canonical
 from saga.definition.checks import check_steps
 from saga.definition.draw import draw
+from saga.definition.each import Each
 from saga.definition.meaning import spec_digest
 from saga.definition.models import fields_of
 from saga.definition.names import check_name, check_text, check_version
@@ -124,6 +125,7 @@ class Saga(Generic[I]):
                         else {}
                     ),
                     **({"wait": step.wait_spec()} if isinstance(step, Wait) else {}),
+                    **({"each": step.each_spec()} if isinstance(step, Each) else {}),
                     "args": step.args.binding,
                     "effect": step.effect.spec(),
                     "undo": step.compensation.spec(),

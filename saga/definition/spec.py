@@ -16,6 +16,8 @@ __all__ = [
     "FORMAT",
     "ApprovalSpec",
     "ContractSpec",
+    "EachSpec",
+    "OnUnknown",
     "ProviderSpec",
     "RetrySpec",
     "SagaSpec",
@@ -29,6 +31,7 @@ FORMAT = 1
 ANYBODY = "*"  # among those who may approve: whoever says who they are
 
 UndoKind = Literal["compensation", "nothing", "irreversible"]
+OnUnknown = Literal["hold_all", "hold_item", "hold_target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,20 @@ class ApprovalSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class EachSpec:
+    """The list that a step goes over, as a path, and what names an item in it, as a path in one.
+
+    `key` is `None` where the position names it. `parallel` and `batch` count items.
+    """
+
+    over: tuple[str, ...]
+    key: tuple[str, ...] | None
+    on_unknown: OnUnknown
+    parallel: int
+    batch: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class StepSpec:
     """A named use of an effect. `after` and `before` are positions in `SagaSpec.steps`."""
 
@@ -139,6 +156,7 @@ class StepSpec:
     declared_pivot: bool = False
     wait: WaitSpec | None = None
     approval: ApprovalSpec | None = None
+    each: EachSpec | None = None
     groups: tuple[str, ...] = ()
 
     @property
@@ -165,18 +183,20 @@ class SagaSpec:
     waits: bool = field(init=False, compare=False)
     asks: bool = field(init=False, compare=False)
     skips: bool = field(init=False, compare=False)
+    spreads: bool = field(init=False, compare=False)
+    positions: Mapping[str, int] = field(init=False, compare=False)  # of the steps, by name
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "waits", any(step.wait is not None for step in self.steps))
         object.__setattr__(self, "asks", any(step.approval is not None for step in self.steps))
         object.__setattr__(self, "skips", any(step.optional for step in self.steps))
+        object.__setattr__(self, "spreads", any(step.each is not None for step in self.steps))
+        positions = {step.name: step.index for step in self.steps}
+        object.__setattr__(self, "positions", positions)
 
     def step(self, name: str) -> StepSpec:
         """The step called `name`; `KeyError` if there is none."""
-        for step in self.steps:
-            if step.name == name:
-                return step
-        raise KeyError(name)
+        return self.steps[self.positions[name]]
 
 
 def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
@@ -205,6 +225,7 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
             declared_pivot=row.get("pivot", False),
             wait=_wait(row["wait"]) if "wait" in row else None,
             approval=_approval(row["approval"], position) if "approval" in row else None,
+            each=_each(row["each"]) if "each" in row else None,
             groups=tuple(row.get("groups", ())),
         )
         for index, row in enumerate(rows)
@@ -233,6 +254,16 @@ def _approval(row: Mapping[str, Any], position: Mapping[str, int]) -> ApprovalSp
         observed=None if observed is None else position[observed],
         scope=row["scope"],
         policy=row["policy"],
+    )
+
+
+def _each(row: Mapping[str, Any]) -> EachSpec:
+    return EachSpec(
+        over=tuple(row["over"]),
+        key=None if row["key"] is None else tuple(row["key"]),
+        on_unknown=row["on_unknown"],
+        parallel=row["parallel"],
+        batch=row["batch"],
     )
 
 

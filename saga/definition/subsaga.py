@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from saga.definition.bindings import Bound, bound, compile_binding
+from saga.definition.each import Each
 from saga.definition.names import check_name, check_text
 from saga.definition.references import Reference, ReferenceParts, parts_of
 from saga.definition.step import Followed, Group, Step
@@ -75,6 +76,17 @@ class SubSaga(Followed, Generic[I]):
                 return step
         raise KeyError(name)
 
+    def _over(self, over: ReferenceParts, given: Bound) -> ReferenceParts:
+        """The list of an `Each`, in the parent."""
+        moved = _moved({"ref": list(over.path)}, given.binding, self.name)
+        if "ref" not in moved:
+            raise DefinitionError(
+                "bad-each",
+                f"sub-saga {self.name!r} goes over {over.place}, which is given as a literal",
+                remedy="Pass it a list of the input or of a receipt",
+            )
+        return ReferenceParts(Reference(tuple(moved["ref"]), over.type, over.origin))
+
     def __repr__(self) -> str:
         return f"<SubSaga {self.name} of {self.group.saga}>"
 
@@ -86,6 +98,8 @@ class SubSaga(Followed, Generic[I]):
         twin.name = check_name("step", f"{self.name}.{original.name}")
         twin.args = _rebound(original.args, given, self.name, twins)
         twin.build = compile_binding(twin.args.binding)
+        if isinstance(twin, Each):
+            twin.over = self._over(twin.over, given)
         if original.approval is not None and original.approval.observed is not None:
             twin.approval = copy.copy(original.approval)
             twin.approval.observed = twins[id(original.approval.observed)]
@@ -113,7 +127,7 @@ def _moved(binding: Any, given: Mapping[str, Any], prefix: str) -> Any:
     match binding:
         case {"ref": ["input", *path]}:
             return _below(given, path)
-        case {"ref": [step, *path]}:
+        case {"ref": [step, *path]} if step != "item":
             return {"ref": [f"{prefix}.{step}", *path]}
         case {"fields": fields}:
             return {"fields": {name: _moved(one, given, prefix) for name, one in fields.items()}}

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from saga.definition.keys import place_of
 from saga.inquiries.hold import Hold, clock_time
+from saga.inquiries.listing import items_hold
 from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
+from saga.machine.items import next_items
 from saga.machine.state import FORWARD, UNDO, Action
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
@@ -82,8 +85,13 @@ def step_holds(
     if state.phase == "running" and goes_forward(state, now):
         for index in state.ready:
             pause = _pause(history, index, FORWARD, pauses)
-            name = spec.steps[index].name
-            yield _paused(history, index, pause) if pause else _due(name, FORWARD)
+            step = spec.steps[index]
+            if pause:
+                yield _paused(history, index, pause)
+            elif step.each is not None and not next_items(state, step):
+                yield items_hold(history, step)
+            else:
+                yield _due(step.name, FORWARD)
     if state.phase == "compensating":
         ready = {of.step for of in undo_ready(spec, state, now)}
         for step in reversed(spec.steps):
@@ -132,10 +140,12 @@ def _due(step: str, direction: str) -> Hold:
 
 
 def _to_be_undone(history: History, index: int) -> bool:
-    action, step = history.state.forward[index], history.spec.steps[index]
-    if action is None or action.undoing is not None:
+    if history.spec.steps[index].compensation is None:
         return False
-    return action.state in ("landed", "unknown") and step.compensation is not None
+    return any(
+        action.undoing is None and action.state in ("landed", "unknown")
+        for action in history.state.progress[index].newest.values()
+    )
 
 
 def _undo_waits(history: History, index: int) -> Hold:
@@ -146,7 +156,8 @@ def _undo_waits(history: History, index: int) -> Hold:
         if one not in later:
             later.add(one)
             queue += steps[one].before
-    unsettled = [steps[one].name for one in sorted(later) if not _settled(history, one)]
+    way_back = history.state.way_back
+    unsettled = [steps[one].name for one in sorted(later) if way_back[one].holding]
     behind = ", ".join(unsettled) or steps[index].name
     return Hold(
         rule="undo_waits",
@@ -155,17 +166,6 @@ def _undo_waits(history: History, index: int) -> Hold:
         freed_by=f"whatever settles {behind}",
         step=steps[index].name,
         direction=UNDO,
-    )
-
-
-def _settled(history: History, index: int) -> bool:
-    action = history.state.forward[index]
-    undo = history.state.undo_of(action)
-    if action is None or (undo is not None and undo.state in ("landed", "accepted")):
-        return True
-    undoable = history.spec.steps[index].compensation is not None
-    return action.state not in ("sending", "unknown") and not (
-        action.state == "landed" and undoable
     )
 
 
@@ -190,7 +190,7 @@ def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold
 
 
 def _name(history: History, action: Action) -> str:
-    step = history.spec.steps[action.step].name
+    step = place_of(history.spec.steps[action.step].name, action.item)
     return step if action.direction == FORWARD else f"the undo of {step}"
 
 

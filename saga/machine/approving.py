@@ -26,7 +26,7 @@ def asked_for(
     """What the people are asked, bound to the intent of `key` that record `version` freezes."""
     source, reference, observed = "input", state.run_id, state.input
     if approval.observed is not None:
-        action = state.forward[approval.observed]
+        action = state.newest(approval.observed)
         assert action is not None, key
         source, reference, observed = (
             spec.steps[action.step].effect.label,
@@ -49,7 +49,8 @@ def asked_for(
 
 def decided(spec: SagaSpec, state: RunState, command: Decide) -> list[Event] | Rejected:
     """What a person's decision means; one that comes too late is recorded and changes nothing."""
-    action = _pending(state, command.step)
+    position = spec.positions.get(command.step)
+    action = None if position is None else state.newest(position)
     if action is None or action.approval is None:
         asks = any(one.name == command.step and one.approval for one in spec.steps)
         text = "does not wait for an approval yet" if asks else "asks for no approval"
@@ -81,14 +82,6 @@ def decided(spec: SagaSpec, state: RunState, command: Decide) -> list[Event] | R
         return [Approved(key=action.key, actor=command.actor, reason=command.reason)]
     error = {"type": "ApprovalRefused", "text": f"{command.actor}: {command.reason}", "leaves": []}
     return [Refused(key=action.key, attempt=0, error=error, settles=True, due=command.at)]
-
-
-def _pending(state: RunState, step: str) -> Action | None:
-    """The newest generation of the step's action."""
-    for action in state.forward:
-        if action is not None and state.steps[action.step].name == step:
-            return action
-    return None
 
 
 def _too_late(state: RunState, action: Action, now: float) -> str | None:

@@ -61,6 +61,7 @@ class Intend:
     args: Json
     threaded: bool
     version: int = 0  # of the record that freezes it: an approval binds to that
+    item: str | None = None
 
 
 @fact
@@ -72,6 +73,7 @@ class Unfreezable:
     of_key: str | None
     generation: int
     error: Error
+    item: str | None = None
 
 
 @fact

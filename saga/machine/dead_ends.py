@@ -6,6 +6,7 @@ argument's value.
 
 from __future__ import annotations
 
+from saga.definition.keys import place_of
 from saga.definition.spec import ContractSpec, StepSpec
 from saga.machine.facts import Error
 from saga.machine.state import FORWARD, Action
@@ -15,9 +16,9 @@ __all__ = ["dead_end", "spent"]
 
 def dead_end(kind: str, step: StepSpec, action: Action, contract: ContractSpec) -> str:
     """Why `action` needs a person, in sentences."""
-    what = f"{step.name} ({contract.label})"
+    what = f"{place_of(step.name, action.item)} ({contract.label})"
     if action.direction != FORWARD:
-        what = f"the undo of {step.name} ({contract.label})"
+        what = f"the undo of {what}"
     match kind:
         case "unknown":
             return _unknown(what, action, contract)

@@ -36,6 +36,7 @@ from saga.machine.events import CancelRecorded, Event, Started
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.intents import frozen_intent
+from saga.machine.items import holds
 from saga.machine.plan import sends
 from saga.machine.resolve import resolved
 from saga.machine.results import answered, landed, lost, replied
@@ -165,6 +166,8 @@ def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
     if command.of_key is None and step.approval is not None:
         asked = asked_for(spec, state, step.approval, intended.key, command.version, command.at)
         return intended, asked
+    if command.of_key is None and holds(state, step, intended.target):
+        return (intended,)  # sent when the unknown one about the same target is settled
     contract = step.effect if command.of_key is None else step.compensation
     assert contract is not None, step.name
     sending = Sending(
@@ -214,8 +217,8 @@ def _cancel(spec: SagaSpec, state: RunState, command: Cancel) -> Decision:
     if state.phase == "compensating":
         return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is winding down already")
     if state.past_pivot:
-        landed_ones = (a for a in state.forward if a is not None and a.state == "landed")
-        name = next(s.name for a in landed_ones if (s := spec.steps[a.step]).pivot)
+        pivots = (step for step in spec.steps if step.pivot)
+        name = next(step.name for step in pivots if state.progress[step.index].done)
         return Rejected(
             Rejection.POINT_OF_NO_RETURN,
             f"step {name} has happened, and from there on the run only goes forward",

@@ -43,6 +43,7 @@ __all__ = [
     "Ended",
     "Event",
     "Signalled",
+    "Spread",
     "Started",
     "WindingDown",
 ]
@@ -73,6 +74,15 @@ class Signalled:
     message: str
     payload: Json
     actor: str | None
+
+
+@fact
+class Spread:
+    """The list that an `Each` goes over was looked at: it has so many items, each with its key."""
+
+    kind: ClassVar[str] = "spread"
+    step: str
+    items: int
 
 
 @fact
@@ -153,6 +163,7 @@ Event: TypeAlias = (
     | Accepted
     | Undone
     | Signalled
+    | Spread
     | CancelRecorded
     | DeadlinePassed
     | WindingDown

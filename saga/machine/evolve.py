@@ -41,10 +41,13 @@ from saga.machine.events import (
     Ended,
     Event,
     Signalled,
+    Spread,
     Started,
     WindingDown,
 )
+from saga.machine.items import note
 from saga.machine.state import Action, Asked, Case, Received, RunState
+from saga.machine.wayback import turn_round, weigh
 
 __all__ = ["evolve"]
 
@@ -111,13 +114,15 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             _case_closed(state, event, at)
         case Started():
             _started(state, event, at)
+        case Spread():
+            settling.spread(state, event)
         case WindingDown():
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
+            turn_round(state)
         case Signalled():
-            step = next(step.index for step in state.steps if step.name == event.step)
-            state.signals[step] = Received(event.message, event.payload)
+            state.signals[state.positions[event.step]] = Received(event.message, event.payload)
         case CancelRecorded():
             state.cancel = event.reason
         case DeadlinePassed():
@@ -126,7 +131,21 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.phase, state.outcome, state.ended_at = "ended", event.outcome, at
         case _:
             assert_never(event)
+    if state.way_back or state.spreads:
+        _count(state, event)
     return state
+
+
+def _count(state: RunState, event: Event) -> None:
+    """Keep what is counted by step, for the action that the event is about."""
+    key = getattr(event, "key", None)
+    if isinstance(event, CaseClosed):
+        key = state.cases[event.case].key
+    if key is None:
+        return
+    note(state, state.actions[key])
+    if state.way_back:
+        weigh(state, state.actions[key])
 
 
 def _started(state: RunState, event: Started, at: float) -> None:
@@ -140,7 +159,7 @@ def _started(state: RunState, event: Started, at: float) -> None:
 
 def _intended(state: RunState, event: Intended, at: float) -> None:
     of = state.actions[event.of_key] if event.of_key is not None else None
-    index = of.step if of is not None else _position(state, event.step)
+    index = of.step if of is not None else state.positions[event.step]
     action = Action(
         key=event.key,
         step=index,
@@ -158,15 +177,17 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         deadline_at=event.deadline_at,
         intended_at=at,
     )
-    before = state.forward[index] if of is None else state.undo_of(of)
+    before = state.newest(index, event.item) if of is None else state.undo_of(of)
     if before is not None:
         action.crashes = before.crashes
         before.superseded, before.wish = True, None
         state.active.pop(before.key, None)
-    elif of is None:
-        state.ready.remove(index)
+        note(state, before)
     if of is None:
-        state.forward[index] = action
+        progress = state.progress[index]
+        progress.newest[event.item] = action
+        if before is None and len(progress.newest) == progress.size:
+            state.ready.remove(index)
         for group in state.steps[index].groups:
             state.begun.setdefault(group, at)
     else:
@@ -187,14 +208,6 @@ def _asked(event: ApprovalAsked) -> Asked:
         observation=event.observation,
         expires_at=event.expires_at,
     )
-
-
-def _position(state: RunState, name: str) -> int:
-    """Where a step stands. The ready ones are few, and a forward intent is one of them."""
-    for index in state.ready:
-        if state.steps[index].name == name:
-            return index
-    return next(step.index for step in state.steps if step.name == name)
 
 
 def _case_opened(state: RunState, event: CaseOpened, at: float) -> None:

@@ -19,6 +19,7 @@ from saga.machine.events import (
     WindingDown,
 )
 from saga.machine.facts import Error
+from saga.machine.spreading import spread
 from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.unwinding import settled
 from saga.machine.waiting import begun_waits, ended_waits
@@ -38,6 +39,8 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    if spec.spreads and (lists := spread(spec, state, now)):
+        return lists
     if (spec.waits or spec.asks or spec.skips) and (over := _over(spec, state, now)):
         return over
     if state.done == len(spec.steps):
@@ -173,7 +176,7 @@ def settled_by_evidence(case: str, reason: str) -> CaseClosed:
 
 def _winding_down(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     events = _taken_back(spec, state, now) + _beyond_undo(spec, state) + _moot(spec, state, now)
-    if events or state.open_cases or not settled(spec, state):
+    if events or state.open_cases or not settled(state):
         return events
     return [Ended(outcome="settled" if state.accepted else "compensated")]
 
@@ -200,12 +203,10 @@ def _beyond_undo(spec: SagaSpec, state: RunState) -> list[Event]:
         return []
     stranded = [
         action
-        for step, action in zip(spec.steps, state.forward, strict=True)
+        for step in spec.steps
         if step.irreversible
-        and action is not None
-        and action.state == "landed"
-        and action.case is None
-        and not action.answered_for
+        for action in state.progress[step.index].newest.values()
+        if action.state == "landed" and action.case is None and not action.answered_for
     ]
     return [case_for(spec, state, action, "late", i) for i, action in enumerate(stranded)]
 

@@ -39,13 +39,13 @@ def _forward(
     args: object,
 ) -> Intended:
     step, generation = spec.steps[command.step], command.generation
-    before = state.forward[step.index]
+    before = state.newest(step.index, command.item)
     effect, undo = step.effect, step.compensation
     key = forward_key(
         state.instance,
         state.run_id,
         step.name,
-        None,
+        command.item,
         target,
         effect.version,
         generation,
@@ -54,7 +54,7 @@ def _forward(
     return Intended(
         key=key,
         step=step.name,
-        item=None,
+        item=command.item,
         direction=FORWARD,
         generation=generation,
         effect=effect.name,
@@ -96,7 +96,7 @@ def _undo(
     return Intended(
         key=key,
         step=step.name,
-        item=None,
+        item=of.item,
         direction=UNDO,
         generation=generation,
         effect=contract.name,

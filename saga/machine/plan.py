@@ -13,8 +13,9 @@ from typing import TypeAlias
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import Intend, Unfreezable
 from saga.machine.follow import consequences
+from saga.machine.items import next_items
 from saga.machine.state import FORWARD, Action, RunState
-from saga.machine.unwinding import undo_ready
+from saga.machine.unwinding import may_undo, undo_ready
 from saga.machine.watching import last_reading
 from saga.machine.ways import Next, begins_in_time, goes_forward, next_move, unfinished
 
@@ -35,12 +36,13 @@ __all__ = [
 class BeginNow:
     """Freeze the intent of a step's action (`Intend`) and send it.
 
-    `of_key`: the action that it reverses; `None` for one that goes forward.
+    `of_key`: the action that it reverses; `None` for one that goes forward. `item`: of an `Each`.
     """
 
     step: int
     of_key: str | None
     generation: int
+    item: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
         elif move.next is Next.PROBE:
             todo.append(AskNow(action.key))
         elif move.next is Next.RENEW and spec.steps[action.step].wait is None:
-            todo.append(BeginNow(action.step, action.of_key, action.generation + 1))
+            again = action.generation + 1
+            todo.append(BeginNow(action.step, action.of_key, again, action.item))
     for action in state.watched.values():
         move = last_reading(spec, action, now)
         if move is None or any(isinstance(one, AskNow) and one.key == action.key for one in todo):
@@ -102,13 +105,13 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
         else:
             todo.append(AskNow(action.key))
     if state.strays or state.phase == "compensating":
-        todo += [BeginNow(of.step, of.key, 1) for of in undo_ready(spec, state, now)]
+        todo += [BeginNow(of.step, of.key, 1, of.item) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
         for index in state.ready:
             step = spec.steps[index]
             in_time = not spec.limits or begins_in_time(spec, state, step, now)
             if step.wait is None and in_time:
-                todo.append(BeginNow(index, None, 1))
+                todo += [BeginNow(index, None, 1, item) for item in next_items(state, step)]
         if not state.past_pivot and (spec.limits or state.deadline_at is not None):
             due += [at for at in _deadlines(spec, state) if at > now]
     if todo:
@@ -139,9 +142,11 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     if not 0 <= step < len(spec.steps):
         return False
     of = None if command.of_key is None else state.actions.get(command.of_key)
-    if command.of_key is not None and (of is None or (of.step, of.direction) != (step, FORWARD)):
+    if command.of_key is not None and of is None:
         return False
-    before = state.forward[step] if of is None else state.undo_of(of)
+    if of is not None and (of.step, of.item, of.direction) != (step, command.item, FORWARD):
+        return False
+    before = state.newest(step, command.item) if of is None else state.undo_of(of)
     if before is not None:
         move = next_move(spec, state, before, now)
         renews = move is not None and move.next is Next.RENEW and move.at <= now
@@ -151,5 +156,6 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
         return False
     if of is None:
         calls = spec.steps[step].wait is None and step in state.ready
+        calls = calls and command.item in next_items(state, spec.steps[step])[:1]
         return calls and begins_in_time(spec, state, spec.steps[step], now)
-    return of in undo_ready(spec, state, now)
+    return may_undo(spec, state, of, now)

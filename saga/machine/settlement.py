@@ -41,7 +41,9 @@ class Line:
 
 
 def settlement(spec: SagaSpec, state: RunState) -> tuple[Line, ...]:
-    """A line for each step that never began, each generation of the others, each second effect."""
+    """A line for each step or item that never began, each generation of the others, each second
+    effect.
+    """
     verdicts = {case.key: case for case in state.cases.values() if case.verdict is not None}
     of_step: dict[int, list[Action]] = {}
     undos: dict[str, list[Action]] = {}
@@ -58,9 +60,16 @@ def settlement(spec: SagaSpec, state: RunState) -> tuple[Line, ...]:
             lines.append(_line(spec, state, action, verdicts))
             for one in (action, *undos.get(action.key, ())):
                 lines += _others(lines[-1], one, verdicts)
-        if step.index not in of_step and step.wait is None:
-            lines.append(Line(step.name))
+        if step.wait is None:
+            lines += [Line(step.name, item) for item in _untouched(state, step.index)]
     return tuple(lines)
+
+
+def _untouched(state: RunState, index: int) -> Iterator[str | None]:
+    """The items of a step that were never begun; `None` for a step that was not."""
+    progress = state.progress[index]
+    order = (None,) if progress.items is None else progress.items.order
+    return (item for item in order if item not in progress.newest)
 
 
 def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, Case]) -> Line:

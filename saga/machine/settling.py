@@ -15,6 +15,8 @@ from saga.machine.action_events import (
     Undone,
     Unknown,
 )
+from saga.machine.events import Spread
+from saga.machine.items import listed
 from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "sending",
     "settle",
     "skipped",
+    "spread",
     "stop_watching",
     "touch",
     "undone",
@@ -66,11 +69,12 @@ def landed(state: RunState, action: Action, event: Landed) -> None:
     settle(state, action, "landed")
     if action.direction != FORWARD:
         return
-    step = state.steps[action.step]
-    if step.irreversible or (step.pivot and state.phase == "running"):
-        state.past_pivot = True
     if before != "skipped":
-        _step_done(state, action.step)
+        _item_done(state, action.step)
+    step, progress = state.steps[action.step], state.progress[action.step]
+    whole = step.pivot and state.phase == "running" and progress.done == progress.size
+    if step.irreversible or whole:
+        state.past_pivot = True
 
 
 def satisfied(state: RunState, action: Action, event: Satisfied) -> None:
@@ -82,16 +86,32 @@ def satisfied(state: RunState, action: Action, event: Satisfied) -> None:
 def skipped(state: RunState, action: Action) -> None:
     """The run goes on as if the step had nothing to do."""
     settle(state, action, "skipped")
-    _step_done(state, action.step)
+    _item_done(state, action.step)
+
+
+def spread(state: RunState, event: Spread) -> None:
+    """The list of an `Each` is known; an empty one is done with."""
+    step = state.steps[state.positions[event.step]]
+    assert step.each is not None, step.name
+    state.progress[step.index].items = listed(state, step.each)
+    if not event.items:
+        state.ready.remove(step.index)
+        _step_done(state, step.index)
+
+
+def _item_done(state: RunState, index: int) -> None:
+    progress = state.progress[index]
+    progress.done += 1
+    if progress.done == progress.size:
+        _step_done(state, index)
 
 
 def _step_done(state: RunState, index: int) -> None:
     state.done += 1
     for later in state.steps[index].before:
-        if state.forward[later] is None and all(
-            (before := state.forward[i]) is not None and before.state in ("landed", "skipped")
-            for i in state.steps[later].after
-        ):
+        progress = state.progress[later]
+        progress.waits_for -= 1
+        if not progress.waits_for:
             state.ready.append(later)
 
 

@@ -7,10 +7,12 @@ Rule 2: nothing here scans: what is asked after every event is kept as an index 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.facts import Error, Json
+from saga.machine.progress import Progress, WayBack
 
 __all__ = [
     "FORWARD",
@@ -115,6 +117,7 @@ class Action:
     watch: float | None = None  # when it is read a last time for a straggler
     unseen: int = 0  # answers to the last reading that did not settle it
     late: bool = False  # it landed after the run had gone on without it
+    weight: int = 0  # in a run that winds down: 2 holds what is before, 1 is passed over, 0 neither
 
     @property
     def running(self) -> bool:
@@ -169,6 +172,7 @@ class RunState:
     """One run. `steps` is there for its edges, which the pinned digest covers; never for tuning."""
 
     steps: tuple[StepSpec, ...]
+    positions: Mapping[str, int]  # of the steps, by name
     run_id: str = ""
     instance: str = ""
     tenant: str = ""
@@ -192,12 +196,16 @@ class RunState:
     past_pivot: bool = False  # a pivot has landed: cancel and deadline are void
     accepted: bool = False  # a person took something as it is
     actions: dict[str, Action] = field(default_factory=dict)
-    forward: list[Action | None] = field(default_factory=list)  # newest generation, by step
+    progress: list[Progress] = field(default_factory=list)  # by step
+    spreads: bool = False  # some step is an `Each`
+    way_back: list[WayBack] = field(default_factory=list)  # by step, from the turn of the run on
+    frontier: set[int] = field(default_factory=set)  # steps that have undos to begin
+    standing: int = 0  # forward actions that are not settled on the way back
     signals: dict[int, Received] = field(default_factory=dict)  # by step
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
     strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended
-    ready: list[int] = field(default_factory=list)  # steps that may start, not yet intended
+    ready: list[int] = field(default_factory=list)  # steps that may start, not all intended
     done: int = 0  # steps that landed or were skipped
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
@@ -216,6 +224,10 @@ class RunState:
             return None
         return max(action.watch or 0.0 for action in self.watched.values())
 
+    def newest(self, step: int, item: str | None = None) -> Action | None:
+        """The newest generation of a step's action, or of that of an item of its."""
+        return self.progress[step].newest.get(item)
+
     def undo_of(self, action: Action | None) -> Action | None:
         """The newest generation of the undo of a forward action; `None` before its intent."""
         return self.actions[action.undoing] if action is not None and action.undoing else None
@@ -223,4 +235,7 @@ class RunState:
 
 def new_state(spec: SagaSpec) -> RunState:
     """The state before the first event, for a run of `spec`."""
-    return RunState(steps=spec.steps, forward=[None] * len(spec.steps))
+    progress = [Progress(len(step.after)) for step in spec.steps]
+    return RunState(
+        steps=spec.steps, positions=spec.positions, progress=progress, spreads=spec.spreads
+    )

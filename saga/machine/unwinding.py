@@ -1,18 +1,19 @@
 """In which order a run is undone: against its edges, and never past something that is not settled.
 
-A step is *clear* when nothing of it is left to settle or undo and all that follows it is clear. The
-undo of a step waits until everything behind it is clear, so that it never runs while a transitive
-successor is unknown. An undo that is stuck holds what lies before it, unless its step says
-`hold=False`.
+The undo of a step waits until everything behind it is clear (`saga.machine.wayback`), so that it
+never runs while a transitive successor is unknown. An undo that is stuck holds what lies before it,
+unless its step says `hold=False`. The items of an `Each` do not wait for each other.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+
 from saga.definition.spec import SagaSpec
-from saga.machine.state import UNDO, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState
 from saga.machine.ways import Next, next_move
 
-__all__ = ["settled", "undo_ready"]
+__all__ = ["may_undo", "settled", "undo_ready"]
 
 
 def undo_ready(spec: SagaSpec, state: RunState, now: float) -> list[Action]:
@@ -23,56 +24,43 @@ def undo_ready(spec: SagaSpec, state: RunState, now: float) -> list[Action]:
     strays = list(state.strays.values())
     if state.phase != "compensating":
         return strays
-    clear = [False] * len(spec.steps)
-    ready: list[Action] = []
-    for step in reversed(spec.steps):  # they stand after what they follow
-        if all(clear[later] for later in step.before):
-            clear[step.index] = _settled(spec, state, step.index) or _passable(
-                spec, state, step.index
-            )
-            action = state.forward[step.index]
-            if action is not None and _may_begin(spec, state, action, now):
-                ready.append(action)
+    ready = [of for of in state.active.values() if _is_blind(spec, state, of, now)]
+    for index in state.frontier:
+        # They landed in this order.
+        ready += islice(reversed(state.way_back[index].to_undo.values()), _room(spec, state, index))
+    ready.sort(key=lambda of: of.step, reverse=True)
     return strays + ready
 
 
-def settled(spec: SagaSpec, state: RunState) -> bool:
-    """Whether nothing of a run that winds down is left to settle or to undo."""
-    if state.strays or any(action.direction == UNDO for action in state.active.values()):
-        return False
-    return all(_settled(spec, state, step.index) for step in spec.steps)
-
-
-def _settled(spec: SagaSpec, state: RunState, index: int) -> bool:
-    action = state.forward[index]
-    undo = state.undo_of(action)
-    if action is None:
+def may_undo(spec: SagaSpec, state: RunState, of: Action, now: float) -> bool:
+    """Whether the undo of `of` may be intended at `now`: whether it is in `undo_ready`, or next."""
+    if of.key in state.strays:
         return True
-    if undo is not None:
-        return undo.state in ("landed", "accepted")
-    if action.state in ("sending", "unknown"):
+    if state.phase != "compensating" or of.superseded:
         return False
-    # What landed and cannot be undone is a person's: its case keeps the run from ending.
-    return action.state != "landed" or spec.steps[index].compensation is None
+    if of.item not in state.way_back[of.step].to_undo:
+        return _is_blind(spec, state, of, now)
+    return of.step in state.frontier and _room(spec, state, of.step) > 0
 
 
-def _passable(spec: SagaSpec, state: RunState, index: int) -> bool:
-    """A stuck undo that does not hold those before it; an unknown action always does."""
-    action = state.forward[index]
-    undo = state.undo_of(action)
-    return (
-        not spec.steps[index].hold
-        and undo is not None
-        and undo.case is not None
-        and action is not None
-        and action.state != "unknown"
-    )
-
-
-def _may_begin(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
-    if spec.steps[action.step].compensation is None or action.undoing is not None:
+def settled(state: RunState) -> bool:
+    """Whether nothing of a run that winds down is left to settle or to undo."""
+    if state.strays or state.standing:
         return False
-    if action.state != "unknown":
-        return action.state == "landed"
-    move = next_move(spec, state, action, now)
+    return all(action.direction == FORWARD for action in state.active.values())
+
+
+def _room(spec: SagaSpec, state: RunState, index: int) -> int:
+    """How many undos of a step may begin beside those that are under way."""
+    each = spec.steps[index].each
+    return 1 if each is None else max(each.parallel - len(state.way_back[index].undoing), 0)
+
+
+def _is_blind(spec: SagaSpec, state: RunState, of: Action, now: float) -> bool:
+    """It is unknown for good, and undone without a receipt."""
+    if of.state != "unknown" or of.direction != FORWARD or of.undoing is not None:
+        return False
+    if state.way_back[of.step].behind:
+        return False
+    move = next_move(spec, state, of, now)
     return move is not None and move.next is Next.BLIND and move.at <= now

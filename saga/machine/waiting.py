@@ -7,7 +7,6 @@ A signal that comes early is kept until its wait begins.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from saga.definition.canonical import digest
 from saga.definition.keys import forward_key
@@ -16,6 +15,7 @@ from saga.machine.action_events import Intended, Landed, Refused, WaitBegun
 from saga.machine.commands import Rejected, Rejection, Signal
 from saga.machine.events import Event, Signalled
 from saga.machine.facts import Json
+from saga.machine.paths import at_path
 from saga.machine.state import FORWARD, RunState
 from saga.machine.ways import begins_in_time, goes_forward
 
@@ -36,7 +36,7 @@ def _begun(state: RunState, step: StepSpec, wait: WaitSpec, now: float) -> list[
         until = now + wait.time
     elif wait.until:
         until, fault = _moment(state, wait.until)
-    args = {"until": None if wait.until is None else _at(state, wait.until)}
+    args = {"until": None if wait.until is None else at_path(state, wait.until)}
     intent = {"contract": step.effect.label, "target": "-", "arguments": args}
     intended = Intended(
         key=key,
@@ -62,7 +62,7 @@ def _begun(state: RunState, step: StepSpec, wait: WaitSpec, now: float) -> list[
 
 def _moment(state: RunState, path: tuple[str, ...]) -> tuple[float | None, str]:
     """The time that a path names (unix seconds), or what is wrong with it."""
-    text = _at(state, path)
+    text = at_path(state, path)
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
@@ -70,19 +70,6 @@ def _moment(state: RunState, path: tuple[str, ...]) -> tuple[float | None, str]:
         return moment.astimezone(UTC).timestamp(), ""
     except (TypeError, ValueError, OverflowError):
         return None, f"{'.'.join(path)} is no time"
-
-
-def _at(state: RunState, path: tuple[str, ...]) -> Any:
-    """The JSON at a path of the input or of a receipt; `None` if nothing is there."""
-    value: Any = state.input
-    names = path[1:]
-    if path[0] != "input":
-        index = next(step.index for step in state.steps if step.name == path[0])
-        action, names = state.forward[index], path[2:]
-        value = None if action is None else action.receipt
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def ended_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
@@ -151,7 +138,7 @@ def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] |
         return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is being undone")
     if (fault := _misfit(step, command.payload)) is not None:
         return Rejected(Rejection.NOT_POSSIBLE, fault)
-    action = state.forward[step.index]
+    action = state.newest(step.index)
     if known is not None or (action is not None and action.state != "intended"):
         text = f"{step.name} does not wait any more"
         return Rejected(Rejection.NOT_POSSIBLE, text)

@@ -14,6 +14,7 @@ from math import inf
 
 from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
 from saga.machine.bounds import absence_bound, under_way
+from saga.machine.items import holds
 from saga.machine.state import FORWARD, Action, RunState
 
 __all__ = [
@@ -92,9 +93,8 @@ def group_deadline(spec: SagaSpec, state: RunState, step: StepSpec) -> float:
 def unfinished(spec: SagaSpec, state: RunState, group: str) -> StepSpec | None:
     """The first step of a group that is not done; `None` if all are."""
     for step in spec.steps:
-        action = state.forward[step.index]
-        done = action is not None and action.state in ("landed", "skipped")
-        if group in step.groups and not done:
+        progress = state.progress[step.index]
+        if group in step.groups and progress.done < progress.size:
             return step
     return None
 
@@ -119,6 +119,15 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
 
 def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """The next move of an action that is not in flight, as if no person were looking at it."""
+    move = _way_out(spec, state, action, now)
+    if move is None or not state.spreads or move.next not in (Next.SEND, Next.RENEW):
+        return move
+    if action.direction != FORWARD or action.state == "unknown":
+        return move  # it settles what holds the others
+    return None if holds(state, spec.steps[action.step], action.target) else move
+
+
+def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     if action.superseded or action.state in ("landed", "accepted", "skipped"):
         return None
     step, contract = spec.steps[action.step], contract_of(spec, action)

@@ -17,15 +17,17 @@ from saga.machine.commands import Command, Intend, Rejected, Send, Unfreezable, 
 from saga.machine.decide import transition
 from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, plan
-from saga.machine.state import FORWARD, UNDO
+from saga.machine.state import FORWARD, UNDO, Action
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
 from saga.orchestrator.held import Held
 from saga.orchestrator.letters import Letter
 
 __all__ = ["Advance", "Blocked", "advance"]
 
-Blocked: TypeAlias = Callable[[Held, int, str], bool]
-"""Whether the calls of a step (its position) in a direction are not to be made now."""
+Blocked: TypeAlias = Callable[[Held, int, str, Action | None], bool]
+"""Whether the calls of a step (its position) in a direction are not to be made now. The action is
+the one to send again, or the generation before the one to begin.
+"""
 
 # What an intent and a sending take in a record beside arguments: the longest keys and names.
 _INTENT_BYTES, _SENDING_BYTES = 2048, 512
@@ -104,11 +106,14 @@ def advance(
             return step
 
 
-def _where(held: Held, todo: BeginNow | SendNow) -> tuple[int, str]:
-    if isinstance(todo, BeginNow):
-        return todo.step, FORWARD if todo.of_key is None else UNDO
-    action = held.state.actions[todo.key]
-    return action.step, action.direction
+def _where(held: Held, todo: BeginNow | SendNow) -> tuple[int, str, Action | None]:
+    state = held.state
+    if isinstance(todo, SendNow):
+        action = state.actions[todo.key]
+        return action.step, action.direction, action
+    if todo.of_key is None:
+        return todo.step, FORWARD, state.newest(todo.step, todo.item)
+    return todo.step, UNDO, state.undo_of(state.actions[todo.of_key])
 
 
 def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tuple[Command, int]:
@@ -122,7 +127,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
     of = None if todo.of_key is None else held.state.actions[todo.of_key]
     side = held.saga.steps[todo.step].side(FORWARD if of is None else UNDO)
     try:
-        frozen = side.freeze(held.state, of)
+        frozen = side.freeze(held.state, of, todo.item)
     except CannotFreeze as fault:
         return (
             Unfreezable(
@@ -131,6 +136,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
                 of_key=todo.of_key,
                 generation=todo.generation,
                 error=fault.error,
+                item=todo.item,
             ),
             _INTENT_BYTES,
         )
@@ -145,6 +151,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         args=frozen.args,
         threaded=side.threaded,
         version=held.version + 1,
+        item=todo.item,
     )
     return command, frozen.size + _INTENT_BYTES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saga.machine.state import FORWARD
+from saga.machine.state import FORWARD, Action
 from saga.orchestrator.held import Held
 from saga.orchestrator.suspects import Suspects
 
@@ -20,13 +20,14 @@ class Brake:
         self.suspects = Suspects()
         self.paused: frozenset[tuple[str, str]] = frozenset()
 
-    def blocks(self, run: Held, position: int, direction: str) -> bool:
-        """Whether calls of a step (its position) in a direction are not to be made."""
-        if self.stopping:
+    def blocks(self, run: Held, position: int, direction: str, action: Action | None) -> bool:
+        """Whether calls of a step (its position) in a direction are not to be made.
+
+        `action`: the one to send again, or the generation before the one to begin.
+        """
+        if self.stopping or self._is_paused(run, position, direction):
             return True
-        return self._is_paused(run, position, direction) or self.suspects.blocks(
-            run, position, direction
-        )
+        return self.suspects.blocks(run, action)
 
     def holds(self, run: Held) -> bool:
         """Whether a pause keeps a run from going forward."""

@@ -13,7 +13,7 @@ from saga.definition.contracts import Compensation
 from saga.definition.keys import target_hash
 from saga.definition.saga import Saga
 from saga.definition.signatures import blocks
-from saga.definition.spec import ContractSpec, SagaSpec
+from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
 from saga.definition.step import Step
 from saga.definition.values import (
     arguments,
@@ -24,6 +24,7 @@ from saga.definition.values import (
 )
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.machine.facts import Error, Json
+from saga.machine.items import item_value
 from saga.machine.state import FORWARD, Action, RunState
 from saga.orchestrator.describe import describe
 from saga.orchestrator.outcome import Contract
@@ -50,22 +51,28 @@ class Frozen:
 
 
 class _Receipts(Mapping[str, Json]):
-    """The receipts of the steps that landed, by step name, as the journal has them."""
+    """The receipts of the steps that landed, by step name, as the journal has them; and the item
+    that the arguments are for, as "item".
+    """
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, item: Json) -> None:
         self._state = state
+        self._item = item
 
     def __getitem__(self, name: str) -> Json:
-        for action in self._state.forward:
-            if action is not None and self._state.steps[action.step].name == name:
-                return action.receipt
-        raise KeyError(name)
+        if name == "item":
+            return self._item
+        action = self._state.newest(self._state.positions[name])
+        if action is None:
+            raise KeyError(name)
+        return action.receipt
 
     def __iter__(self) -> Iterator[str]:
-        return (self._state.steps[a.step].name for a in self._state.forward if a is not None)
+        positions = self._state.positions.items()
+        return (name for name, position in positions if self._state.progress[position].newest)
 
     def __len__(self) -> int:
-        return sum(action is not None for action in self._state.forward)
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Side:
     contract: Contract
     threaded: bool  # its function is not async
     probe_threaded: bool
-    freeze: Callable[[RunState, Action | None], Frozen]  # of an undo: with what it reverses
+    freeze: Callable[[RunState, Action | None, str | None], Frozen]  # an undo: what it reverses
     call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]]
     receipt_json: Callable[[Any], Json]
 
@@ -111,14 +118,15 @@ class CompiledSaga:
 
 def compile_saga(saga: Saga[Any]) -> CompiledSaga:
     """Everything about a saga that does not depend on a run, worked out once."""
-    return CompiledSaga(saga.machine_spec, tuple(_compile_step(step) for step in saga.steps))
+    spec = saga.machine_spec
+    return CompiledSaga(spec, tuple(map(_compile_step, saga.steps, spec.steps)))
 
 
-def _compile_step(step: Step[Any, Any]) -> CompiledStep:
+def _compile_step(step: Step[Any, Any], row: StepSpec) -> CompiledStep:
     compensation = step.undo
     forward = _side(
         step.effect,
-        lambda state, _: _freeze_forward(step, state),
+        lambda state, _, item: _freeze_forward(step, state, row, item),
         lambda state, action, attempt, send_by, resources: Call(
             args=read_arguments(step, action.args),
             resources=resources,
@@ -129,7 +137,7 @@ def _compile_step(step: Step[Any, Any]) -> CompiledStep:
         return CompiledStep(forward, None)
     undo = _side(
         compensation,
-        lambda _, of: _freeze_undo(step, compensation, of),
+        lambda _, of, __: _freeze_undo(step, compensation, of),
         lambda state, action, attempt, send_by, resources: _undo_call(
             step, state, action, attempt, send_by, resources
         ),
@@ -139,7 +147,7 @@ def _compile_step(step: Step[Any, Any]) -> CompiledStep:
 
 def _side(
     contract: Contract,
-    freeze: Callable[[RunState, Action | None], Frozen],
+    freeze: Callable[[RunState, Action | None, str | None], Frozen],
     call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]],
 ) -> Side:
     return Side(
@@ -158,6 +166,7 @@ def _common(state: RunState, action: Action, attempt: int, send_by: float) -> di
         "digest": action.digest,
         "run_id": state.run_id,
         "step": state.steps[action.step].name,
+        "item": action.item,
         "attempt": attempt,
         "deadline": datetime.fromtimestamp(send_by, UTC),
     }
@@ -181,9 +190,12 @@ def _undo_call(
     )
 
 
-def _freeze_forward(step: Step[Any, Any], state: RunState) -> Frozen:
+def _freeze_forward(
+    step: Step[Any, Any], state: RunState, row: StepSpec, item: str | None
+) -> Frozen:
     try:
-        args = arguments_json(step, arguments(step, state.input, _Receipts(state)))
+        receipts = _Receipts(state, item_value(state, row, item))
+        args = arguments_json(step, arguments(step, state.input, receipts))
         target = target_hash([args[name] for name in step.effect.target])
     except BaseException as error:  # validators and default factories are user code
         raise Unfreezable(describe(error)) from error

@@ -6,7 +6,7 @@ that one more death would set aside are sent one at a time: it then tells which 
 
 from __future__ import annotations
 
-from saga.machine.state import UNDO
+from saga.machine.state import Action
 from saga.orchestrator.held import Held
 
 __all__ = ["Suspects"]
@@ -19,11 +19,8 @@ class Suspects:
         self._alone: Held | None = None
         self._waiting: dict[str, Held] = {}
 
-    def blocks(self, run: Held, position: int, direction: str) -> bool:
-        """Whether a call of a step (its position) in a direction has to wait for another one."""
-        action = run.state.forward[position]
-        if direction == UNDO:
-            action = run.state.undo_of(action)
+    def blocks(self, run: Held, action: Action | None) -> bool:
+        """Whether sending an action again has to wait for another one."""
         if action is None or not action.crashes:
             return False
         if action.crashes < run.saga.contract(action).retry.crashes - 1:

@@ -231,9 +231,9 @@ def successors(state: RunState, step: int) -> list[int]:
 
 def unknown_after(state: RunState, step: int) -> list[tuple[str, str]]:
     """The transitive successors of a step that are unknown or in flight: name and state."""
-    later = [(index, state.forward[index]) for index in successors(state, step)]
     return [
         (state.steps[index].name, action.state)
-        for index, action in later
-        if action is not None and action.state in ("sending", "unknown")
+        for index in successors(state, step)
+        for action in state.progress[index].newest.values()
+        if action.state in ("sending", "unknown")
     ]

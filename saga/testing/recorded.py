@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import TypeAlias
 
-from saga.definition.spec import SagaSpec
+from saga.definition.spec import SagaSpec, StepSpec
 from saga.journal.records import Record
 from saga.machine.action_events import (
     Absent,
@@ -146,14 +146,14 @@ def _intended(state: RunState, event: Intended) -> Iterator[Finding]:
 def _standing_after(state: RunState, step: int) -> Iterator[str]:
     """The transitive successors of a step that landed and are still to be taken back."""
     for index in successors(state, step):
-        action = state.forward[index]
-        undo = state.undo_of(action)
-        if action is None or action.state != "landed" or state.steps[index].compensation is None:
-            continue
-        done = undo is not None and undo.state in ("landed", "accepted")
-        passed = undo is not None and undo.case is not None and not state.steps[index].hold
-        if not done and not passed:
-            yield state.steps[index].name
+        for action in state.progress[index].newest.values():
+            undo = state.undo_of(action)
+            if action.state != "landed" or state.steps[index].compensation is None:
+                continue
+            done = undo is not None and undo.state in ("landed", "accepted")
+            passed = undo is not None and undo.case is not None and not state.steps[index].hold
+            if not done and not passed:
+                yield state.steps[index].name
 
 
 def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) -> Iterator[Finding]:
@@ -203,19 +203,17 @@ def _turn(state: RunState, event: WindingDown) -> Iterator[Finding]:
         yield 7, "the run turns round twice"
     if event.cause not in ("refused", "attempts") or event.step is None:
         return
-    for action in state.forward:
-        if action is None or state.steps[action.step].name != event.step:
-            continue
-        if action.state in ("sending", "unknown"):
-            yield 12, f"the run turns round as if {action.key} had failed: it is unknown"
+    failed = state.progress[state.positions[event.step]].newest.values()
+    states = {action.state for action in failed}
+    if states and states <= {"sending", "unknown"}:
+        yield 12, f"the run turns round as if {event.step} had failed: it is unknown"
 
 
 def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
     if event.outcome == "completed":
-        for step, action in zip(spec.steps, state.forward, strict=True):
-            free = step.optional or (action is not None and action.evidence is not None)
-            done = ("landed", "skipped") if free else ("landed",)
-            if action is None or action.state not in done:
+        for step, progress in zip(spec.steps, state.progress, strict=True):
+            actions = progress.newest.values()
+            if len(actions) < progress.size or not all(_is_done(step, one) for one in actions):
                 yield 12, f"completed, though {step.name} has not landed"
         return
     for action in state.actions.values():
@@ -225,6 +223,11 @@ def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
             yield 8, f"ended {event.outcome} while {action.key} is {action.state}"
         if action.state == "landed" and not _is_taken_back(spec, state, action):
             yield 8, f"ended {event.outcome} while {action.key} stands"
+
+
+def _is_done(step: StepSpec, action: Action) -> bool:
+    free = step.optional or action.evidence is not None
+    return action.state == "landed" or (free and action.state == "skipped")
 
 
 def _is_taken_back(spec: SagaSpec, state: RunState, action: Action) -> bool:

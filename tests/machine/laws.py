@@ -18,6 +18,7 @@ from saga.machine.events import CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.plan import AskNow, Plan, plan
+from saga.machine.progress import Progress, WayBack
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, Attempt, Case, RunState
 from saga.machine.ways import contract_of
@@ -36,7 +37,9 @@ def fork(state: RunState) -> RunState:
     """A copy that shares nothing that changes."""
     twin = RunState(*_of_run(state))
     twin.actions = {key: _fork_action(action) for key, action in state.actions.items()}
-    twin.forward = [None if one is None else twin.actions[one.key] for one in state.forward]
+    twin.progress = [_fork_progress(one, twin.actions) for one in state.progress]
+    twin.way_back = [_fork_way_back(one, twin.actions) for one in state.way_back]
+    twin.frontier = set(state.frontier)
     twin.watched = {key: twin.actions[key] for key in state.watched}
     twin.strays = {key: twin.actions[key] for key in state.strays}
     twin.active = {key: twin.actions[key] for key in state.active}
@@ -45,6 +48,20 @@ def fork(state: RunState) -> RunState:
     twin.ready = list(state.ready)
     twin.cases = {key: Case(*_of_case(case)) for key, case in state.cases.items()}
     return twin
+
+
+def _fork_progress(progress: Progress, actions: dict[str, Action]) -> Progress:
+    twin = replace(progress)
+    twin.newest = {item: actions[one.key] for item, one in progress.newest.items()}
+    if progress.items is not None:
+        unknown = {target: set(keys) for target, keys in progress.items.unknown.items()}
+        twin.items = replace(progress.items, unknown=unknown, aside=set(progress.items.aside))
+    return twin
+
+
+def _fork_way_back(way_back: WayBack, actions: dict[str, Action]) -> WayBack:
+    to_undo = {item: actions[one.key] for item, one in way_back.to_undo.items()}
+    return replace(way_back, to_undo=to_undo, undoing=set(way_back.undoing))
 
 
 def _fork_action(action: Action) -> Action:
@@ -101,7 +118,7 @@ def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
         raise LawBroken("7", "turned round twice: the first cause is lost")
     if event.cause == "person":
         return
-    if any(a and a.state == "landed" and spec.steps[a.step].pivot for a in state.forward):
+    if _no_way_back(spec, state):
         raise LawBroken("8", "turned round past the point of no return")
     for action in (a for a in state.active.values() if a.direction == FORWARD):
         if action.state in ("sending", "unknown"):
@@ -109,6 +126,16 @@ def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
                 raise LawBroken("8", f"the deadline does not wait for {action.key}")
             if spec.steps[action.step].pivot:
                 raise LawBroken("8", f"turned round while {action.key} may have landed for good")
+
+
+def _no_way_back(spec: SagaSpec, state: RunState) -> bool:
+    """An irreversible effect has landed, or a pivot as a whole."""
+    for step, progress in zip(spec.steps, state.progress, strict=True):
+        states = [one.state for one in progress.newest.values()]
+        whole = len(states) == progress.size and set(states) <= {"landed", "skipped"}
+        if step.pivot and "landed" in states and (step.irreversible or whole):
+            return True
+    return False
 
 
 def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
@@ -119,9 +146,9 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
     while behind:
         later = behind.pop()
-        follower = state.forward[later]
-        if follower is not None and follower.state in ("sending", "unknown"):
-            raise LawBroken("9", f"{event.key} is begun while {follower.key} is unknown")
+        for follower in state.progress[later].newest.values():
+            if follower.state in ("sending", "unknown"):
+                raise LawBroken("9", f"{event.key} is begun while {follower.key} is unknown")
         if later not in seen:
             seen.add(later)
             behind += spec.steps[later].before
@@ -150,9 +177,7 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
         if state.phase == "compensating" and spec.steps[action.step].irreversible:
             raise LawBroken("8", f"{event.key} is sent again, and could not be undone")
         return
-    no_way_back = any(
-        a is not None and a.state == "landed" and spec.steps[a.step].pivot for a in state.forward
-    )
+    no_way_back = _no_way_back(spec, state)
     ends = [state.begun[g] + limit for g, limit in spec.limits if g in state.begun]
     late = state.deadline_at is not None and at >= state.deadline_at
     late = late or (bool(spec.steps[action.step].groups) and at >= min(ends, default=inf))
@@ -190,7 +215,8 @@ def _end(spec: SagaSpec, after: RunState) -> None:
         skipped = [a for a in after.actions.values() if a.state == "skipped"]
         if not all(spec.steps[a.step].optional or a.evidence is not None for a in skipped):
             raise LawBroken("3", "a required step was skipped")
-        if len([a for a in landed if not a.late]) + len(skipped) != len(spec.steps):
+        done = len([a for a in landed if not a.late]) + len(skipped)
+        if done != sum(progress.size for progress in after.progress):
             raise LawBroken("3", "completed, but a step did not land")
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
@@ -207,20 +233,25 @@ def _end(spec: SagaSpec, after: RunState) -> None:
 
 
 def _indices(state: RunState) -> None:
-    for step, newest in enumerate(state.forward):
-        line = [a for a in state.actions.values() if (a.step, a.direction) == (step, FORWARD)]
-        _generations(line, newest)
+    forward = [a for a in state.actions.values() if a.direction == FORWARD]
+    places = {(a.step, a.item) for a in forward}
+    for step, item in places | {(step.index, None) for step in state.steps}:
+        line = [a for a in forward if (a.step, a.item) == (step, item)]
+        _generations(line, state.newest(step, item))
         for of in line:
             undos = [a for a in state.actions.values() if a.of_key == of.key]
             _generations(undos, state.undo_of(of))
+    _items(state)
+    _way_back(state)
     settled = ("landed", "accepted", "skipped")
     active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
-    current = [a for a in state.forward if a is not None and not a.late]
-    landed = {a.step for a in current if a.state in ("landed", "skipped")}
+    landed = {step.index for step in state.steps if _is_done(state.progress[step.index])}
     ready = {
         step.index
         for step in state.steps
-        if state.phase and state.forward[step.index] is None and landed.issuperset(step.after)
+        if state.phase
+        and len(state.progress[step.index].newest) < state.progress[step.index].size
+        and landed.issuperset(step.after)
     }
     if (set(state.active), sorted(state.ready), state.done) != (
         active,
@@ -240,6 +271,79 @@ def _indices(state: RunState) -> None:
         raise LawBroken("10", "open cases, and what the run and its actions know of them")
 
 
+def _is_done(progress: Progress) -> bool:
+    landed = [
+        one
+        for one in progress.newest.values()
+        if one.state in ("landed", "skipped") and not one.late
+    ]
+    if progress.done != len(landed):
+        raise LawBroken("14", f"{progress.done} items are done, and {len(landed)} are")
+    return len(landed) == progress.size
+
+
+def _items(state: RunState) -> None:
+    for step, progress in zip(state.steps, state.progress, strict=True):
+        if step.each is None or progress.items is None:
+            continue
+        begun = [item for item in progress.newest if item is not None]
+        if begun != progress.items.order[: len(begun)]:
+            raise LawBroken("14", f"items of {step.name} began out of order: {begun}")
+        unknown: dict[str, set[str]] = {}
+        aside = set[str]()
+        for one in progress.newest.values():
+            if one.state == "unknown":
+                unknown.setdefault(one.target, set()).add(one.key)
+            if one.key in state.active and (one.state == "unknown" or one.case is not None):
+                aside.add(one.key)
+        if (progress.items.unknown, progress.items.aside) != (unknown, aside):
+            raise LawBroken("14", f"the unknown items of {step.name} are not what looking gives")
+
+
+def _way_back(state: RunState) -> None:
+    """What is counted on the way back is what the definition of clear gives."""
+    if not state.way_back:
+        return
+    clear = [False] * len(state.steps)
+    frontier = set[int]()
+    standing = 0
+    for step in reversed(state.steps):
+        newest = state.progress[step.index].newest.values()
+        left = [one for one in newest if not _is_taken_back(state, one)]
+        held = [one for one in left if not _is_passed(state, one)]
+        reachable = all(clear[later] for later in step.before)
+        clear[step.index] = reachable and not held
+        standing += len(left)
+        undoable = [
+            one
+            for one in newest
+            if one.state == "landed"
+            and one.undoing is None
+            and not one.late
+            and step.compensation is not None
+        ]
+        if reachable and undoable:
+            frontier.add(step.index)
+    counted = [one.clear for one in state.way_back]
+    if (counted, state.frontier, state.standing) != (clear, frontier, standing):
+        raise LawBroken("14", "the way back is not what looking at everything gives")
+
+
+def _is_taken_back(state: RunState, action: Action) -> bool:
+    undo = state.undo_of(action)
+    if undo is not None:
+        return undo.state in ("landed", "accepted")
+    if action.state in ("sending", "unknown"):
+        return False
+    return action.state != "landed" or state.steps[action.step].compensation is None
+
+
+def _is_passed(state: RunState, action: Action) -> bool:
+    undo = state.undo_of(action)
+    stuck = undo is not None and undo.case is not None and action.state != "unknown"
+    return stuck and not state.steps[action.step].hold
+
+
 def _generations(line: list[Action], newest: Action | None) -> None:
     if [a.generation for a in line] != list(range(1, len(line) + 1)):
         raise LawBroken("2", f"generations: {line}")
@@ -247,6 +351,16 @@ def _generations(line: list[Action], newest: Action | None) -> None:
         raise LawBroken("2", f"superseded generations: {line}")
     if newest is not (line[-1] if line else None):
         raise LawBroken("14", f"newest generation of {line}")
+
+
+def _is_held(state: RunState, action: Action) -> bool:
+    """An unknown item about the same target comes first, or the run has turned round."""
+    each = state.steps[action.step].each
+    if each is None or each.on_unknown != "hold_target":
+        return False
+    others = state.progress[action.step].newest.values()
+    unknown = any(one.state == "unknown" and one.target == action.target for one in others)
+    return unknown or state.phase != "running" or state.cancel is not None
 
 
 def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> None:
@@ -257,7 +371,8 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
     if not planned.todo and planned.due is None and not state.open_cases:
         raise LawBroken("4", "nothing due, no case, not at its end")
     waits = [a for a in state.active.values() if a.state == "intended"]
-    if any(spec.steps[a.step].wait is None and a.approval is None for a in waits):
+    held = [a for a in waits if spec.steps[a.step].wait is None and a.approval is None]
+    if any(not _is_held(state, a) for a in held):
         raise LawBroken("1", "an intent without its sending")
     flying = any(a.state == "sending" for a in state.active.values())
     if not planned.todo and planned.due is not None and planned.due <= at and not flying:

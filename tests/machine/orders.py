@@ -32,6 +32,7 @@ def order_for(
             args={"of": state.steps[todo.step].name},
             threaded=threaded,
             version=7,
+            item=todo.item,
         )
     if isinstance(todo, SendNow):
         return Send(at=at, fence=fence, key=todo.key, threaded=threaded)

@@ -34,7 +34,7 @@ def questions(spec: SagaSpec, state: RunState, now: float) -> Iterator[tuple[str
     yield "owner lost", Lost(at=now)
     yield "cancel", Cancel(at=now, reason="changed my mind", actor="ada")
     for step in spec.steps:
-        action = state.forward[step.index]
+        action = state.newest(step.index)
         yield from _of_step(spec, state, step.index, None, now)
         if action is not None and step.compensation is not None:
             yield from _of_step(spec, state, step.index, action, now)
@@ -46,7 +46,7 @@ def questions(spec: SagaSpec, state: RunState, now: float) -> Iterator[tuple[str
 def _of_step(
     spec: SagaSpec, state: RunState, step: int, of: Action | None, now: float
 ) -> Iterator[tuple[str, Command]]:
-    action = state.forward[step] if of is None else state.undo_of(of)
+    action = state.newest(step) if of is None else state.undo_of(of)
     generation = 1 if action is None else action.generation + 1
     name = spec.steps[step].name if of is None else f"undo of {spec.steps[step].name}"
     begin = order_for(state, BeginNow(step, None if of is None else of.key, generation), now)

@@ -145,7 +145,7 @@ class Ride:
     def action(self, name: str) -> Action:
         """The newest generation."""
         direction, _, step = name.rpartition(" ")
-        found = self.state.forward[self.spec.step(step).index]
+        found = self.state.newest(self.spec.step(step).index)
         if direction:
             found = self.state.undo_of(found)
         assert found is not None, name

@@ -165,7 +165,8 @@ def _was_due(node: Node, command: Command) -> None:
     match command:
         case Intend():
             # Something else may have to be decided first; what may begin can begin beside.
-            due = BeginNow(command.step, command.of_key, command.generation) in planned
+            begin = BeginNow(command.step, command.of_key, command.generation, command.item)
+            due = begin in planned
             due = due or DecideNow() in planned
         case Send():
             # As above: a sending that settles can go on beside.
@@ -195,7 +196,7 @@ def _accounted(node: Node) -> None:
             continue
         kept = state.steps[action.step].undo == "nothing" or (
             state.outcome == "completed"
-            and state.forward[action.step] is action
+            and state.newest(action.step, action.item) is action
             and not action.late
         )
         if not kept and not all(one.taken_back for one in landings):

@@ -69,7 +69,14 @@ def twin_of(run: RunState) -> RunState:
     for action in twin.actions.values():
         action.open = {number: copy.copy(one) for number, one in action.open.items()}
         action.others = list(action.others)
-    twin.forward = [None if one is None else twin.actions[one.key] for one in run.forward]
+    twin.progress = [copy.copy(one) for one in run.progress]
+    for progress in twin.progress:
+        progress.newest = {item: twin.actions[a.key] for item, a in progress.newest.items()}
+    twin.way_back = [copy.copy(one) for one in run.way_back]
+    for back in twin.way_back:
+        back.to_undo = {item: twin.actions[a.key] for item, a in back.to_undo.items()}
+        back.undoing = set(back.undoing)
+    twin.frontier = set(run.frontier)
     twin.watched = {key: twin.actions[key] for key in run.watched}
     twin.strays = {key: twin.actions[key] for key in run.strays}
     twin.active = {key: twin.actions[key] for key in run.active}
