@@ -46,6 +46,8 @@ class _Run:
     proven: set[str] = field(default_factory=set)  # landed by a reply or a probe, as recorded
     absent: set[str] = field(default_factory=set)  # proven so: what lands after that is law 3's
     judged: set[str] = field(default_factory=set)  # a person has given a verdict on it
+    _by_key: dict[str, Landing] = field(default_factory=dict)
+    _undos: dict[str, Landing] = field(default_factory=dict)
 
     def note(self, event: Event, at: float) -> None:
         """What the journal says of an action, for the laws below."""
@@ -56,11 +58,19 @@ class _Run:
         elif isinstance(event, Landed) and event.source in ("reply", "probe"):
             self.proven.add(event.key)
 
+    def __post_init__(self) -> None:
+        for one in self.landings:
+            self._by_key.setdefault(one.key, one)
+            if one.of_key is not None:
+                self._undos.setdefault(one.of_key, one)
+
     def landing(self, key: str) -> Landing | None:
-        return next((one for one in self.landings if one.key == key), None)
+        """The first landing under a key."""
+        return self._by_key.get(key)
 
     def undo_of(self, key: str) -> Landing | None:
-        return next((one for one in self.landings if one.of_key == key), None)
+        """The first undo of what landed under a key."""
+        return self._undos.get(key)
 
 
 def read_ledger(ledger: Sequence[Mapping[str, Any]]) -> list[Landing]:

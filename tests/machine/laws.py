@@ -22,7 +22,7 @@ from saga.machine.progress import Progress, WayBack
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, Attempt, Case, RunState
 from saga.machine.ways import contract_of
-from tests.machine.orders import order_for
+from tests.machine.orders import in_turn, order_for
 from tests.machine.world import LawBroken
 
 __all__ = ["check", "fork"]
@@ -141,6 +141,8 @@ def _no_way_back(spec: SagaSpec, state: RunState) -> bool:
 def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
     if event.key in state.actions:
         raise LawBroken("2", f"the key {event.key} is used twice")
+    if event.of_key is None and event.item is not None and event.generation == 1:
+        _item(spec, state, event)
     if event.of_key is None or state.actions[event.of_key].late:
         return  # the undo of what landed late waits for nobody
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
@@ -152,6 +154,36 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
         if later not in seen:
             seen.add(later)
             behind += spec.steps[later].before
+
+
+def _item(spec: SagaSpec, state: RunState, event: Intended) -> None:
+    """An item begins within the limits of its `Each`."""
+    step = spec.step(event.step)
+    each, progress = step.each, state.progress[step.index]
+    assert each is not None, event
+    assert progress.items is not None, event
+    states = {item: one.state for item, one in progress.newest.items()}
+    if each.on_unknown == "hold_all" and "unknown" in states.values():
+        raise LawBroken("each", f"{event.key} begins while another item is unknown")
+    moving = [state for state in states.values() if state in ("sending", "not_sent", "intended")]
+    if len(moving) >= each.parallel:
+        raise LawBroken("each", f"{event.key} is one too many at once")
+    batch = (each.batch or progress.size) or 1
+    first = progress.items.positions[event.item or ""] // batch * batch
+    before = progress.items.order[:first]
+    if any(states.get(item) not in ("landed", "skipped") for item in before):
+        raise LawBroken("each", f"{event.key} begins before the batch before it is done")
+
+
+def _held(spec: SagaSpec, state: RunState, action: Action) -> bool:
+    """An unknown item of the same `Each` keeps this one from being sent."""
+    each = spec.steps[action.step].each
+    if each is None or each.on_unknown == "hold_item" or action.state == "unknown":
+        return False
+    return any(
+        one.state == "unknown" and (each.on_unknown == "hold_all" or one.target == action.target)
+        for one in state.progress[action.step].newest.values()
+    )
 
 
 def _approved(action: Action, at: float) -> None:
@@ -173,6 +205,8 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
         raise LawBroken("2", f"{event.key} is unknown and sent again, though keys mean nothing")
     if action.direction != FORWARD:
         return
+    if state.phase == "running" and _held(spec, state, action):
+        raise LawBroken("each", f"{event.key} is sent while another item is unknown")
     if action.open:
         if state.phase == "compensating" and spec.steps[action.step].irreversible:
             raise LawBroken("8", f"{event.key} is sent again, and could not be undone")
@@ -353,14 +387,11 @@ def _generations(line: list[Action], newest: Action | None) -> None:
         raise LawBroken("14", f"newest generation of {line}")
 
 
-def _is_held(state: RunState, action: Action) -> bool:
-    """An unknown item about the same target comes first, or the run has turned round."""
-    each = state.steps[action.step].each
-    if each is None or each.on_unknown != "hold_target":
-        return False
-    others = state.progress[action.step].newest.values()
-    unknown = any(one.state == "unknown" and one.target == action.target for one in others)
-    return unknown or state.phase != "running" or state.cancel is not None
+def _may_wait(spec: SagaSpec, action: Action) -> bool:
+    """An intent without a sending: nothing is called, people decide first, or another item does."""
+    step = spec.steps[action.step]
+    targeted = step.each is not None and step.each.on_unknown == "hold_target"
+    return step.wait is not None or action.approval is not None or targeted
 
 
 def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> None:
@@ -371,13 +402,12 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
     if not planned.todo and planned.due is None and not state.open_cases:
         raise LawBroken("4", "nothing due, no case, not at its end")
     waits = [a for a in state.active.values() if a.state == "intended"]
-    held = [a for a in waits if spec.steps[a.step].wait is None and a.approval is None]
-    if any(not _is_held(state, a) for a in held):
+    if any(not _may_wait(spec, a) for a in waits):
         raise LawBroken("1", "an intent without its sending")
     flying = any(a.state == "sending" for a in state.active.values())
     if not planned.todo and planned.due is not None and planned.due <= at and not flying:
         raise LawBroken("4", "due, and nothing to do: a busy loop")
-    for todo in planned.todo:
+    for todo in in_turn(planned):
         if isinstance(todo, AskNow):
             continue
         answer = decide(spec, state, order_for(state, todo, at))

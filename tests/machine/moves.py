@@ -10,7 +10,7 @@ from saga.machine.plan import AskNow, Plan
 from saga.machine.state import Action, Attempt, RunState
 from saga.machine.ways import contract_of
 from tests.machine.edges import ERROR, Budget, Edge, latest, outlived
-from tests.machine.orders import order_for
+from tests.machine.orders import in_turn, order_for
 from tests.machine.outsiders import outsiders
 from tests.machine.world import UnderWay, World
 
@@ -31,7 +31,7 @@ def moves(
     if any(message.latest <= now for message in world.under_way):
         yield from _outside(spec, state, world, budget, now)
         return
-    for todo in planned.todo:
+    for todo in in_turn(planned):
         if not isinstance(todo, AskNow):
             order = order_for(state, todo, now, threaded=threaded)
             yield Edge(f"{todo}", world, budget, order, surely=True)

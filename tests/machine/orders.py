@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from saga.machine.commands import Command, Intend, Send, Start, Wake
-from saga.machine.plan import BeginNow, SendNow, Todo
+from saga.machine.plan import BeginNow, Plan, SendNow, Todo
 from saga.machine.state import FORWARD, UNDO, RunState
 
-__all__ = ["START", "digest_of", "order_for"]
+__all__ = ["START", "digest_of", "in_turn", "order_for"]
 
-START = Start(at=0.0, run_id="r", instance="i", tenant="", input={"n": 1}, actor=None)
+START = Start(
+    at=0.0, run_id="r", instance="i", tenant="", input={"n": 1, "items": ["x", "y"]}, actor=None
+)
 
 
 def digest_of(step: int, of_key: str | None) -> str:
@@ -37,3 +39,16 @@ def order_for(
     if isinstance(todo, SendNow):
         return Send(at=at, fence=fence, key=todo.key, threaded=threaded)
     return Wake(at=at)
+
+
+def in_turn(planned: Plan) -> list[Todo]:
+    """What can be done first: of a list the first item, the others in order after it."""
+    begun = set[int]()
+    first: list[Todo] = []
+    for todo in planned.todo:
+        if isinstance(todo, BeginNow) and todo.of_key is None and todo.generation == 1:
+            if todo.step in begun:
+                continue
+            begun.add(todo.step)
+        first.append(todo)
+    return first

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from saga.definition.spec import (
     ApprovalSpec,
     ContractSpec,
+    EachSpec,
     ProviderSpec,
     RetrySpec,
     SagaSpec,
@@ -38,6 +39,11 @@ WORDS = {
     "naps": "it calls nothing and waits for 2",
     "signal": "it calls nothing and waits for a signal, at most 3",
     "grouped": "it is part of a sub-saga that has 2",
+    "each": "it is done for each of two items, both at once; an unknown one holds the other",
+    "serial": "one item at a time",
+    "batched": "one item is done before the next one begins",
+    "lone": "an unknown item holds only itself",
+    "targeted": "an unknown item holds those with the same target",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -95,6 +101,23 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         wait=wait,
         groups=("g",) if "grouped" in words else (),
         approval=_approval(words),
+        each=_each(words),
+    )
+
+
+def _each(words: list[str]) -> EachSpec | None:
+    if "each" not in words:
+        return None
+    return EachSpec(
+        over=("input", "items"),
+        key=None,
+        on_unknown="hold_item"
+        if "lone" in words
+        else "hold_target"
+        if "targeted" in words
+        else "hold_all",
+        parallel=1 if "serial" in words else 2,
+        batch=1 if "batched" in words else None,
     )
 
 

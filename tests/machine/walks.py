@@ -42,7 +42,10 @@ TROUBLES = {
     "decisions, a cancel, a crash": QUIET._replace(decide=2, cancel=1, crash=1, unknown=1),
     "decisions, a refusal, a slow owner": QUIET._replace(decide=2, refused=1, slow=1),
     "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
+    "a lost answer, a refusal, a person": QUIET._replace(unknown=1, refused=1, verdict=1),
+    "a cancel": QUIET._replace(cancel=1),
 }
+SOME = "a lost answer, a refusal, a person"
 ONE_STEP = (
     "",
     "blind",
@@ -74,6 +77,7 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         yield from _waits(provider)
         yield from _approvals(provider)
         yield from _groups(provider)
+        yield from _items(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -114,6 +118,22 @@ def _groups(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     beside = saga([grouped, provider], [[], []])
     yield f"{grouped} beside {provider}", beside, "a lost answer, a cancel", False
     yield f"{grouped} > signal grouped", line(grouped, "signal grouped"), "a lost answer", False
+
+
+def _items(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """One effect for each of two items, alone, before and after another step."""
+    for special in ("", "serial", "batched", "lone", "targeted", "blind", "reads"):
+        words = f"{provider} each {special}".strip()
+        for trouble in ("a lost answer, a cancel", "a lost answer, a refusal"):
+            yield words, line(words), trouble, False
+    for special in ("irreversible", "pivot", "optional lone", "passable", "lives"):
+        yield f"{provider} each {special}", line(f"{provider} each {special}"), SOME, False
+    words = f"{provider} each"
+    yield words, line(words), "refusals, a cancel, a person", False
+    yield f"{words}, deadline", _late(words), "a lost answer", False
+    yield f"{words} > {provider}", line(words, provider), "a lost answer", False
+    yield f"{provider} > {words}", line(provider, words), "a lost answer", False
+    yield f"{words} > {words}", line(words, words), "a cancel", False
 
 
 def _late(*steps: str) -> SagaSpec:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import assert_never
 
+from saga.definition.keys import place_of
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.action_events import Absent, Probed, Refused, Renewed, Sending, Unknown
 from saga.machine.bounds import absence_bound, look_bound, under_way_until
@@ -24,7 +25,7 @@ __all__ = ["name_of", "planned", "situation", "told"]
 
 def name_of(spec: SagaSpec, action: Action) -> str:
     """`charge`, `undo of charge`; from the second generation on with its number."""
-    name = spec.steps[action.step].name
+    name = place_of(spec.steps[action.step].name, action.item)
     name = name if action.direction == FORWARD else f"undo of {name}"
     return name if action.generation == 1 else f"{name}~{action.generation}"
 

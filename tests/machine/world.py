@@ -93,7 +93,8 @@ class World:
         if before:
             raise LawBroken("2", f"{action.key} has landed twice")
         for other in state.actions.values():
-            twin = (other.step, other.of_key) == (action.step, action.of_key)
+            same = other.step, other.item, other.of_key
+            twin = same == (action.step, action.item, action.of_key)
             unsafe = twin and not late and other.key not in self.late
             if unsafe and other.key != action.key and self.landings.get(other.key):
                 raise LawBroken("2", f"{other.key} and {action.key} have both landed")
