@@ -73,7 +73,8 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
             paper.blank()
             paper.say(step.name, style="bold")
             paper.facts(_item_facts(step.items), indent=2)
-        for what, action in ((step.name, step), (f"undo of {step.name}", step.undo)):
+        name = step.instead or step.name
+        for what, action in ((name, step), (f"undo of {name}", step.undo)):
             if action is not None and action.key is not None:
                 paper.blank()
                 paper.say(what, style="bold")
@@ -145,7 +146,7 @@ def _settled(line: Line) -> tuple[Any, ...]:
 def _step_row(step: StepView) -> tuple[Any, ...]:
     undo = step.undo
     return (
-        step.name,
+        f"{step.name}: {step.instead}" if step.instead else step.name,
         step.state,
         step.attempts or "",
         undo.state if undo else "",

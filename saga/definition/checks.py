@@ -44,8 +44,9 @@ def check_steps(
     for index, step in enumerate(steps):
         if step.approval is not None and step.approval.observed is not None:
             _check_observed(step, step.approval.observed, steps, earlier[index])
-        for reference in step.args.references:
-            _check_reference(step, reference, input_model, steps, earlier[index])
+        for choice in step.choices:
+            for reference in choice.args.references:
+                _check_reference(choice, reference, input_model, steps, earlier[index])
     _check_labels(steps)
     _check_pivots(steps, earlier)
     return edges
@@ -53,7 +54,7 @@ def check_steps(
 
 def _check_names(what: str, steps: _Steps) -> None:
     seen: set[str] = set()
-    for step in steps:
+    for step in (choice for one in steps for choice in one.choices):
         if step.name in seen:
             raise DefinitionError(
                 "duplicate-step",
@@ -140,7 +141,7 @@ def _check_reference(
         raise DefinitionError(
             "unknown-step",
             f"{what}, and that step is not in this saga",
-            remedy="Use a step of the same saga",
+            remedy="Use a step of the same saga; of an alternative, the step that it stands in for",
         )
     if position not in earlier:
         raise DefinitionError(
@@ -148,7 +149,7 @@ def _check_reference(
             f"{what}, and that step need not have run by then",
             remedy="Refer only to steps that come before, in the list or by after=",
         )
-    if steps[position].effect.may_be_satisfied:
+    if any(choice.effect.may_be_satisfied for choice in steps[position].choices):
         raise DefinitionError(
             "may-be-satisfied",
             f"{what}, and its effect may answer Satisfied: there may be no receipt",
@@ -180,7 +181,7 @@ def _check_observed(
 def _check_labels(steps: _Steps) -> None:
     """One `name@version` is one contract: it stands for it in keys, digests and pages."""
     effects: dict[str, Effect[Any, Any]] = {}
-    for step in steps:
+    for step in (choice for one in steps for choice in one.choices):
         other = effects.setdefault(step.effect.label, step.effect)
         if other is step.effect:
             continue
@@ -197,9 +198,9 @@ def _check_labels(steps: _Steps) -> None:
 def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
     """What a pivot does not wait for must go forward: nothing takes it back once that landed."""
     for index, pivot in enumerate(steps):
-        if not (pivot.pivot or isinstance(pivot.compensation, Irreversible)):
+        irreversible = any(isinstance(one.compensation, Irreversible) for one in pivot.choices)
+        if not (pivot.pivot or irreversible):
             continue
-        irreversible = isinstance(pivot.compensation, Irreversible)
         if isinstance(pivot, Each) and irreversible and pivot.effect.refused and not pivot.optional:
             raise DefinitionError(
                 "past-pivot",
@@ -217,8 +218,9 @@ def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
                     "landed the deadline of the saga counts no more",
                     remedy="Give it a limit=",
                 )
-            what = "a Compensation" if isinstance(step.compensation, Compensation) else "refused="
-            if what == "refused=" and (step.optional or not step.effect.refused):
+            undone = any(isinstance(one.compensation, Compensation) for one in step.choices)
+            what = "a Compensation" if undone else "refused="
+            if what == "refused=" and (step.optional or not step.choices[-1].effect.refused):
                 continue
             raise DefinitionError(
                 "past-pivot",

@@ -74,6 +74,17 @@ def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     yield from _of_each(name, old.get("each") or {}, new.get("each") or {})
     for part in ("optional", "pivot"):
         yield from _value(name, part, old.get(part, False), new.get(part, False))
+    was, now = old.get("instead", []), new.get("instead", [])
+    yield from _value(name, "instead", [row["name"] for row in was], [row["name"] for row in now])
+    before = {row["name"]: row for row in was}
+    for row in now:
+        if row["name"] in before:
+            yield from _of_contracts(row["name"], before[row["name"]], row)
+    yield from _of_contracts(name, old, new)
+
+
+def _of_contracts(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """What a step and each of its alternatives have of their own."""
     yield from _of_binding(name, old["args"], new["args"])
     yield from _of_contract(name, "effect", old["effect"], new["effect"])
     for part in ("args", "receipt"):

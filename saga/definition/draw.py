@@ -67,6 +67,9 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
         shown += f"<br/>irreversible: {_label(undo['reason'])}"
     elif undo["kind"] == "nothing":
         shown += f"<br/>nothing to undo: {_label(undo['reason'])}"
+    for other in row.get("instead", ()):
+        contract = _label(other["effect"]["name"], other["effect"]["version"], "@")
+        shown += f"<br/>else {_label(other['title'] or other['name'])}: {contract}"
     if "approval" in row:
         people = row["approval"]["people"]
         shown += f"<br/>approved by {people} of {_label(', '.join(row['approval']['by']))}"

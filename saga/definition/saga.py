@@ -19,11 +19,11 @@ from saga.definition.each import Each
 from saga.definition.meaning import spec_digest
 from saga.definition.models import fields_of
 from saga.definition.names import check_name, check_text, check_version
+from saga.definition.read import read_spec
 from saga.definition.references import parts_of
 from saga.definition.spec import (
     FORMAT,
     SagaSpec,
-    read_spec,
 )
 from saga.definition.step import Step
 from saga.definition.subsaga import SubSaga, flattened
@@ -126,13 +126,28 @@ class Saga(Generic[I]):
                     ),
                     **({"wait": step.wait_spec()} if isinstance(step, Wait) else {}),
                     **({"each": step.each_spec()} if isinstance(step, Each) else {}),
-                    "args": step.args.binding,
-                    "effect": step.effect.spec(),
-                    "undo": step.compensation.spec(),
+                    **_contracts(step),
+                    **(
+                        {"instead": [_alternative(one) for one in step.instead]}
+                        if step.instead
+                        else {}
+                    ),
                 }
                 for index, step in enumerate(self.steps)
             ],
         }
+
+
+def _contracts(step: Step[Any, Any]) -> dict[str, Any]:
+    return {
+        "args": step.args.binding,
+        "effect": step.effect.spec(),
+        "undo": step.compensation.spec(),
+    }
+
+
+def _alternative(step: Step[Any, Any]) -> dict[str, Any]:
+    return {"name": step.name, "title": step.title, **_contracts(step)}
 
 
 class App:

@@ -108,6 +108,7 @@ class SubSaga(Followed, Generic[I]):
             for group in original.groups
         ]
         twin.groups = (self.group, *inner)
+        twin.instead = tuple(self._twin(one, given, twins) for one in original.instead)
         return twin
 
 

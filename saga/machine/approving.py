@@ -14,8 +14,8 @@ from saga.definition.spec import ANYBODY, ApprovalSpec, SagaSpec
 from saga.machine.action_events import ApprovalAsked, Approved, DecisionRefused, Refused
 from saga.machine.commands import Decide, Rejected, Rejection
 from saga.machine.events import Event
-from saga.machine.state import Action, Asked, RunState
-from saga.machine.ways import stopped
+from saga.machine.forward import stopped
+from saga.machine.state import Action, Asked, RunState, step_of
 
 __all__ = ["asked_for", "decided", "expired_approvals", "open_approvals"]
 
@@ -29,7 +29,7 @@ def asked_for(
         action = state.newest(approval.observed)
         assert action is not None, key
         source, reference, observed = (
-            spec.steps[action.step].effect.label,
+            step_of(spec.steps, action).effect.label,
             action.key,
             action.receipt,
         )

@@ -176,10 +176,12 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         undo_key=event.undo_key,
         deadline_at=event.deadline_at,
         intended_at=at,
+        choice=of.choice if of is not None else _choice(state, index, event.step),
     )
     before = state.newest(index, event.item) if of is None else state.undo_of(of)
     if before is not None:
-        action.crashes = before.crashes
+        before.failed_over = before.choice != action.choice
+        action.crashes = 0 if before.failed_over else before.crashes
         before.superseded, before.wish = True, None
         state.active.pop(before.key, None)
         note(state, before)
@@ -194,6 +196,12 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         of.undoing = event.key
         state.strays.pop(of.key, None)
     state.actions[event.key] = state.active[event.key] = action
+
+
+def _choice(state: RunState, index: int, name: str) -> int:
+    """Which of a step's alternatives is called so; 0 for the step itself."""
+    others = state.steps[index].instead
+    return next((i for i, one in enumerate(others, 1) if one.name == name), 0)
 
 
 def _asked(event: ApprovalAsked) -> Asked:

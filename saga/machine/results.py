@@ -24,7 +24,7 @@ from saga.machine.commands import ProbeAnswer, Rejected, Rejection, Reply
 from saga.machine.events import Event
 from saga.machine.facts import Error, Json
 from saga.machine.follow import case_for, settled_by_evidence
-from saga.machine.state import FORWARD, UNDO, Action, RunState
+from saga.machine.state import FORWARD, UNDO, Action, RunState, step_of
 from saga.machine.waits import wait_before
 from saga.machine.watching import watch_until
 from saga.machine.ways import Next, contract_of, next_move
@@ -46,7 +46,7 @@ def landed(
         ]
     if _comes_late(action):
         late = LandedLate(key=action.key, receipt=receipt, source=source)
-        stays = spec.steps[action.step].irreversible  # a person must answer for it
+        stays = step_of(spec.steps, action).irreversible  # a person must answer for it
         cases = [case_for(spec, state, action, "late")] if stays else []
         return [late, *_closing(state, action), *cases]
     second: list[Event] = [SecondEffect(key=action.key, receipt=receipt, source=source)]

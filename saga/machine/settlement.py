@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from saga.definition.spec import SagaSpec
 from saga.machine.facts import Json
-from saga.machine.state import Action, Case, RunState
+from saga.machine.state import Action, Case, RunState, step_of
 
 __all__ = ["Line", "settlement"]
 
@@ -73,7 +73,7 @@ def _untouched(state: RunState, index: int) -> Iterator[str | None]:
 
 
 def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, Case]) -> Line:
-    step, undo = spec.steps[action.step], state.undo_of(action)
+    step, undo = step_of(spec.steps, action), state.undo_of(action)
     landed = action.state == "landed"
     line = Line(
         step.name,

@@ -17,7 +17,7 @@ from saga.machine.action_events import (
 )
 from saga.machine.events import Spread
 from saga.machine.items import listed
-from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState
+from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState, step_of
 
 __all__ = [
     "absent",
@@ -71,7 +71,7 @@ def landed(state: RunState, action: Action, event: Landed) -> None:
         return
     if before != "skipped":
         _item_done(state, action.step)
-    step, progress = state.steps[action.step], state.progress[action.step]
+    step, progress = step_of(state.steps, action), state.progress[action.step]
     whole = step.pivot and state.phase == "running" and progress.done == progress.size
     if step.irreversible or whole:
         state.past_pivot = True
@@ -213,7 +213,7 @@ def stop_watching(state: RunState, action: Action) -> None:
 def landed_late(state: RunState, action: Action, event: LandedLate) -> None:
     action.receipt, action.error, action.late = event.receipt, None, True
     settle(state, action, "landed")
-    if state.steps[action.step].undo == "compensation":
+    if step_of(state.steps, action).undo == "compensation":
         state.strays[action.key] = action
 
 

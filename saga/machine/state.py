@@ -7,7 +7,7 @@ Rule 2: nothing here scans: what is asked after every event is kept as an index 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saga.definition.spec import SagaSpec, StepSpec
@@ -24,6 +24,7 @@ __all__ = [
     "Received",
     "RunState",
     "new_state",
+    "step_of",
 ]
 
 FORWARD = "forward"
@@ -117,6 +118,8 @@ class Action:
     watch: float | None = None  # when it is read a last time for a straggler
     unseen: int = 0  # answers to the last reading that did not settle it
     late: bool = False  # it landed after the run had gone on without it
+    choice: int = 0  # 0: the step itself; from 1 on: which of its alternatives
+    failed_over: bool = False  # the next alternative has taken its place
     weight: int = 0  # in a run that winds down: 2 holds what is before, 1 is passed over, 0 neither
 
     @property
@@ -231,6 +234,11 @@ class RunState:
     def undo_of(self, action: Action | None) -> Action | None:
         """The newest generation of the undo of a forward action; `None` before its intent."""
         return self.actions[action.undoing] if action is not None and action.undoing else None
+
+
+def step_of(steps: Sequence[StepSpec], action: Action) -> StepSpec:
+    """The step that an action is of, or the alternative of it."""
+    return steps[action.step].choice(action.choice)
 
 
 def new_state(spec: SagaSpec) -> RunState:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.bounds import look_bound
-from saga.machine.state import FORWARD, Action, Case, RunState
-from saga.machine.ways import contract_of, stopped
+from saga.machine.forward import stopped
+from saga.machine.state import FORWARD, Action, Case, RunState, step_of
+from saga.machine.ways import contract_of
 
 __all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "verdicts"]
 
@@ -45,7 +46,7 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
             "accept": "This effect stays; the case is closed under your name.",
         }
     action = state.actions[case.key]
-    if spec.steps[action.step].wait is not None:
+    if step_of(spec.steps, action).wait is not None:
         return {
             "landed": "It counts as brought, with what you give; the run goes on from there.",
             "accept": "It stays as it is; the rest is undone and the run ends settled.",

@@ -8,7 +8,7 @@ with each event for the one action that it is about.
 from __future__ import annotations
 
 from saga.machine.progress import WayBack
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 
 __all__ = ["turn_round", "weigh"]
 
@@ -36,7 +36,7 @@ def _weigh(state: RunState, of: Action) -> None:
     before, of.weight = of.weight, _weight(state, of, undo)
     back.holding += (of.weight == 2) - (before == 2)
     state.standing += (of.weight > 0) - (before > 0)
-    reversible = state.steps[of.step].compensation is not None
+    reversible = step_of(state.steps, of).compensation is not None
     if of.state == "landed" and undo is None and reversible and not of.late:
         back.to_undo[of.item] = of
     else:
@@ -52,7 +52,7 @@ def _weight(state: RunState, of: Action, undo: Action | None) -> int:
 
     What landed and cannot be undone is a person's: its case keeps the run from ending.
     """
-    step = state.steps[of.step]
+    step = step_of(state.steps, of)
     if undo is None:
         stands = of.state == "landed" and step.compensation is not None
         return 2 if stands or of.state in ("sending", "unknown") else 0

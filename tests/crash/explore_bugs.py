@@ -113,9 +113,9 @@ _ASKED_FOR = (
     bug(
         "an undo while a later step is unknown",
         {
-            "machine.unwinding": """
--        if all(clear[later] for later in step.before):
-+        if all(clear[later] or not state.undo_of(state.forward[later]) for later in step.before):
+            "machine.wayback": """
+-        if back.behind == 0 and back.to_undo:
++        if back.to_undo:
 """
         },
         WELL,
@@ -124,9 +124,10 @@ _ASKED_FOR = (
     bug(
         "the failure of an undo is lost",
         {
-            "machine.unwinding": """
--        return undo.state in ("landed", "accepted")
-+        return undo.state in ("landed", "accepted", "refused")
+            "machine.wayback": """
+-    if undo.state in ("landed", "accepted"):
++    if undo.state in ("landed", "accepted", "refused"):
+         return 0
 """,
             "machine.follow": """
 -        if action.state == "sending":

@@ -119,14 +119,14 @@ MUTATIONS = {
         f"keys query / {CRASH}",
     ),
     "undo while a later step is unknown": Mutation(
-        "unwinding",
-        "if all(clear[later] for later in step.before):",
-        "if True:",
+        "wayback",
+        "if back.behind == 0 and back.to_undo:",
+        "if back.to_undo:",
         "law 9",
         "keys query > keys query blind / a lost answer, a cancel",
     ),
     "a stuck undo holds nobody": Mutation(
-        "unwinding", "not spec.steps[index].hold\n        and undo", "undo", "table"
+        "wayback", "passed = not step.hold and undo.case", "passed = undo.case", "table"
     ),
     "undone blindly while the request is under way": Mutation(
         "ways",
@@ -174,16 +174,16 @@ MUTATIONS = {
         "keys query, deadline / a person twice",
     ),
     "the deadline stops nobody": Mutation(
-        "ways",
+        "forward",
         "in_time = state.past_pivot or state.deadline_at is None or now < state.deadline_at",
         "in_time = True",
         "law 12",
         "keys query, deadline / many not sent, a slow owner",
     ),
     "ended over an undo that is not settled": Mutation(
-        "unwinding",
-        'return undo.state in ("landed", "accepted")',
-        "return True",
+        "wayback",
+        'if undo.state in ("landed", "accepted"):',
+        "if True:",
         "table",
     ),
     "an irreversible effect in an undone run is nobody's": Mutation(

@@ -23,7 +23,8 @@ from saga.machine.commands import (
 from saga.machine.decide import Decision, transition
 from saga.machine.plan import AskNow, Plan, plan
 from saga.machine.state import FORWARD, Action, Case, RunState, new_state
-from tests.machine.laws import check, fork
+from tests.machine.fork import fork
+from tests.machine.laws import check
 from tests.machine.orders import START, order_for
 from tests.machine.sagas import line
 

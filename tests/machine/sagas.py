@@ -8,6 +8,7 @@ time: a call takes at most 1, is under way for at most 2, shows in a probe after
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from saga.definition.spec import (
     ApprovalSpec,
@@ -44,6 +45,7 @@ WORDS = {
     "batched": "one item is done before the next one begins",
     "lone": "an unknown item holds only itself",
     "targeted": "an unknown item holds those with the same target",
+    "else": "there is an alternative of the same kind",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -84,7 +86,7 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
     wait = _wait(words)
     if wait is not None:
         undo = "nothing"
-    return StepSpec(
+    step = StepSpec(
         index=index,
         name="abcdefgh"[index],
         effect=_contract("do", words, deadline=None),
@@ -103,6 +105,8 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         approval=_approval(words),
         each=_each(words),
     )
+    other = replace(step, name=f"{step.name}2", approval=None)
+    return replace(step, instead=(other,)) if "else" in words else step
 
 
 def _each(words: list[str]) -> EachSpec | None:

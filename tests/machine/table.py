@@ -18,7 +18,7 @@ from saga.definition.spec import SagaSpec
 from saga.machine.commands import Rejected, Rejection
 from saga.machine.decide import transition
 from tests.machine.edges import Budget
-from tests.machine.laws import fork
+from tests.machine.fork import fork
 from tests.machine.questions import questions
 from tests.machine.sagas import line
 from tests.machine.walk import Node, Walk

@@ -43,6 +43,8 @@ TROUBLES = {
     "decisions, a refusal, a slow owner": QUIET._replace(decide=2, refused=1, slow=1),
     "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
     "a lost answer, a refusal, a person": QUIET._replace(unknown=1, refused=1, verdict=1),
+    "a lost answer, two refusals": QUIET._replace(unknown=1, refused=2),
+    "refusals, a person": QUIET._replace(refused=2, verdict=1),
     "a cancel": QUIET._replace(cancel=1),
 }
 SOME = "a lost answer, a refusal, a person"
@@ -78,6 +80,7 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         yield from _approvals(provider)
         yield from _groups(provider)
         yield from _items(provider)
+        yield from _alternatives(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -134,6 +137,24 @@ def _items(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield f"{words} > {provider}", line(words, provider), "a lost answer", False
     yield f"{provider} > {words}", line(provider, words), "a lost answer", False
     yield f"{words} > {words}", line(words, words), "a cancel", False
+
+
+def _alternatives(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """What is tried where a step fails for good: alone, behind a pivot, optional, as an undo."""
+    for special in ("", "once", "blind", "irreversible", "pivot", "optional", "late", "lives"):
+        words = f"{provider} {special} else".replace("  ", " ")
+        for trouble in ("a lost answer, two refusals", "many not sent, a slow owner"):
+            yield words, line(words), trouble, False
+    words = f"{provider} else"
+    yield words, line(words), "refusals, a cancel, a person", False
+    yield f"{words}, deadline", _late(words), "a lost answer, two refusals", False
+    yield f"{words} > {provider}", line(words, provider), "a lost answer, two refusals", False
+    yield f"{provider} > {words}", line(provider, words), "a lost answer, two refusals", False
+    yield f"{words} each", line(f"{words} each serial"), "a lost answer, two refusals", False
+    steps = f"{provider} pivot", f"{provider} reads else"
+    yield " > ".join(steps), line(*steps), "refusals, a person", False
+    asked = f"{provider} approved else"
+    yield asked, line(asked), "decisions, a refusal, a slow owner", False
 
 
 def _late(*steps: str) -> SagaSpec:

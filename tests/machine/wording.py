@@ -17,7 +17,7 @@ from saga.machine.commands import Rejected
 from saga.machine.decide import Decision
 from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, WindingDown
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, Todo
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
 
 __all__ = ["name_of", "planned", "situation", "told"]
@@ -25,7 +25,7 @@ __all__ = ["name_of", "planned", "situation", "told"]
 
 def name_of(spec: SagaSpec, action: Action) -> str:
     """`charge`, `undo of charge`; from the second generation on with its number."""
-    name = place_of(spec.steps[action.step].name, action.item)
+    name = place_of(step_of(spec.steps, action).name, action.item)
     name = name if action.direction == FORWARD else f"undo of {name}"
     return name if action.generation == 1 else f"{name}~{action.generation}"
 
