@@ -28,6 +28,7 @@ from saga.definition.names import NAME_MAX, RUN_ID_MAX, check_id
 from saga.definition.read import read_spec
 from saga.definition.references import input_of, item_of
 from saga.definition.saga import App, Lifespan, Saga
+from saga.definition.savepoint import Savepoint
 from saga.definition.spec import (
     FORMAT,
     ContractSpec,
@@ -82,6 +83,7 @@ __all__ = [
     "Saga",
     "SagaSpec",
     "Satisfied",
+    "Savepoint",
     "Step",
     "StepSpec",
     "SubSaga",

@@ -75,6 +75,8 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
         shown += f"<br/>approved by {people} of {_label(', '.join(row['approval']['by']))}"
     if "each" in row:
         shown += f"<br/>each of {_label('.'.join(row['each']['over']))}"
+    for name, alternative in row.get("path", ()):
+        shown += f"<br/>{'instead, ' if alternative else ''}after savepoint {_label(name)}"
     marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
     shown += "".join(f"<br/>{mark}" for mark in marks)
     if "wait" in row:

@@ -27,7 +27,11 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
                 "after": row["after"],
                 "hold": row["hold"],
                 **{part: True for part in ("optional", "pivot") if row.get(part)},
-                **{part: row[part] for part in ("wait", "approval", "groups") if part in row},
+                **{
+                    part: row[part]
+                    for part in ("wait", "approval", "groups", "path")
+                    if part in row
+                },
                 **({"each": _each_meaning(row["each"])} if "each" in row else {}),
                 **_contracts_meaning(row),
                 **({"instead": _alternatives(row["instead"])} if "instead" in row else {}),

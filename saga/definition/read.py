@@ -45,6 +45,7 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
             approval=_approval(row["approval"], position) if "approval" in row else None,
             each=_each(row["each"]) if "each" in row else None,
             groups=tuple(row.get("groups", ())),
+            path=tuple((name, alternative) for name, alternative in row.get("path", ())),
         )
         for index, row in enumerate(rows)
     )

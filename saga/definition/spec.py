@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 __all__ = [
     "ANYBODY",
@@ -18,6 +18,7 @@ __all__ = [
     "ContractSpec",
     "EachSpec",
     "OnUnknown",
+    "Path",
     "ProviderSpec",
     "RetrySpec",
     "SagaSpec",
@@ -30,6 +31,9 @@ FORMAT = 1
 ANYBODY = "*"  # among those who may approve: whoever says who they are
 
 UndoKind = Literal["compensation", "nothing", "irreversible"]
+Path: TypeAlias = tuple[tuple[str, bool], ...]
+"""The savepoints that a step lies behind, outermost first, and whether on the other path."""
+
 OnUnknown = Literal["hold_all", "hold_item", "hold_target"]
 
 
@@ -158,6 +162,7 @@ class StepSpec:
     each: EachSpec | None = None
     instead: tuple[StepSpec, ...] = ()  # what is tried where it fails for good; in its place
     groups: tuple[str, ...] = ()
+    path: Path = ()
 
     def choice(self, number: int) -> StepSpec:
         """The step itself (0), or one of its alternatives (from 1 on)."""
@@ -188,6 +193,7 @@ class SagaSpec:
     asks: bool = field(init=False, compare=False)
     skips: bool = field(init=False, compare=False)
     spreads: bool = field(init=False, compare=False)
+    returns: bool = field(init=False, compare=False)
     positions: Mapping[str, int] = field(init=False, compare=False)  # by name, alternatives too
 
     def __post_init__(self) -> None:
@@ -195,6 +201,7 @@ class SagaSpec:
         object.__setattr__(self, "asks", any(step.approval is not None for step in self.steps))
         object.__setattr__(self, "skips", any(step.optional for step in self.steps))
         object.__setattr__(self, "spreads", any(step.each is not None for step in self.steps))
+        object.__setattr__(self, "returns", any(step.path for step in self.steps))
         choices = {one.name: step.index for step in self.steps for one in (step, *step.instead)}
         object.__setattr__(self, "positions", choices)
 

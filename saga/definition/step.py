@@ -36,6 +36,7 @@ class Group:
 class Followed:
     """What steps may come after without being a step itself: `last` are its last steps."""
 
+    after: tuple[Step[Any, Any] | Followed, ...] | None
     last: tuple[Step[Any, Any], ...]
 
 

@@ -40,11 +40,14 @@ from saga.machine.events import (
     DeadlinePassed,
     Ended,
     Event,
+    PathTaken,
     Signalled,
     Spread,
     Started,
+    TurnedBack,
     WindingDown,
 )
+from saga.machine.forward import is_on_path
 from saga.machine.items import note
 from saga.machine.state import Action, Asked, Case, Received, RunState
 from saga.machine.wayback import turn_round, weigh
@@ -120,9 +123,13 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
-            turn_round(state)
+            turn_round(state, "", state.steps)
         case Signalled():
             state.signals[state.positions[event.step]] = Received(event.message, event.payload)
+        case TurnedBack():
+            settling.turned_back(state, event)
+        case PathTaken():
+            settling.path_taken(state, event)
         case CancelRecorded():
             state.cancel = event.reason
         case DeadlinePassed():
@@ -154,7 +161,7 @@ def _started(state: RunState, event: Started, at: float) -> None:
     state.saga, state.saga_version = event.saga, event.saga_version
     state.definition, state.input = event.definition, event.input
     state.deadline_at, state.actor = event.deadline_at, event.actor
-    state.ready = [step.index for step in state.steps if not step.after]
+    state.ready = [step.index for step in state.steps if not step.after and is_on_path(state, step)]
 
 
 def _intended(state: RunState, event: Intended, at: float) -> None:

@@ -19,7 +19,8 @@ from saga.machine.events import (
     WindingDown,
 )
 from saga.machine.facts import Error
-from saga.machine.forward import unfinished
+from saga.machine.forward import stopped, unfinished, winds_down
+from saga.machine.savepoints import path_taken, turned_back
 from saga.machine.spreading import spread
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.unwinding import settled
@@ -44,8 +45,10 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         return lists
     if (spec.waits or spec.asks or spec.skips) and (over := _over(spec, state, now)):
         return over
-    if state.done == len(spec.steps):
+    if state.done == state.needed:
         return [Ended(outcome="completed")]
+    if spec.returns and (way := _at_savepoints(spec, state, now)):
+        return way
     if not state.past_pivot:
         late = state.deadline_at is not None and now >= state.deadline_at
         if late and not state.deadline_passed:
@@ -53,6 +56,14 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         if (turn := _turn(spec, state, now)) is not None:
             return [turn]
     return begun_waits(spec, state, now) if spec.waits else []
+
+
+def _at_savepoints(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """A part of the run is undone, and then done another way."""
+    if not stopped(state) and (turn := turned_back(spec, state, now)):
+        return turn
+    events = _taken_back(spec, state, now) + _moot(spec, state, now) if state.way_back else []
+    return events or path_taken(spec, state)
 
 
 def _over(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
@@ -217,7 +228,8 @@ def _moot(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     events: list[Event] = []
     for case in state.cases.values() if state.open_cases else ():
         action = state.actions[case.key]
-        if case.state != "open" or action.direction != FORWARD:
+        undone = winds_down(state, step_of(spec.steps, action))
+        if case.state != "open" or action.direction != FORWARD or not undone:
             continue
         absent = action.state == "absent"
         if case.kind == "exhausted" or (case.kind == "crashed" and absent):

@@ -110,7 +110,7 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             due.append(move.at)
         else:
             todo.append(AskNow(action.key))
-    if state.strays or state.phase == "compensating":
+    if state.strays or state.way_back:
         todo += [BeginNow(of.step, of.key, 1, of.item) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
         for index in state.ready:

@@ -201,15 +201,18 @@ class RunState:
     actions: dict[str, Action] = field(default_factory=dict)
     progress: list[Progress] = field(default_factory=list)  # by step
     spreads: bool = False  # some step is an `Each`
-    way_back: list[WayBack] = field(default_factory=list)  # by step, from the turn of the run on
+    savepoints: dict[str, str] = field(default_factory=dict)  # undoing | instead; else not reached
+    way_back: dict[int, WayBack] = field(default_factory=dict)  # by step, from its turn on
     frontier: set[int] = field(default_factory=set)  # steps that have undos to begin
-    standing: int = 0  # forward actions that are not settled on the way back
+    standing: dict[str, int] = field(default_factory=dict)  # by savepoint, "" for the run: forward
+    # actions that are not settled on the way back
     signals: dict[int, Received] = field(default_factory=dict)  # by step
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
     strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended
     ready: list[int] = field(default_factory=list)  # steps that may start, not all intended
     done: int = 0  # steps that landed or were skipped
+    needed: int = 0  # how many must, on the paths that are taken
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
 
@@ -227,6 +230,10 @@ class RunState:
             return None
         return max(action.watch or 0.0 for action in self.watched.values())
 
+    def is_done(self, step: int) -> bool:
+        """Whether all that a step is for has landed or was skipped."""
+        return self.progress[step].done == self.progress[step].size
+
     def newest(self, step: int, item: str | None = None) -> Action | None:
         """The newest generation of a step's action, or of that of an item of its."""
         return self.progress[step].newest.get(item)
@@ -243,7 +250,12 @@ def step_of(steps: Sequence[StepSpec], action: Action) -> StepSpec:
 
 def new_state(spec: SagaSpec) -> RunState:
     """The state before the first event, for a run of `spec`."""
-    progress = [Progress(len(step.after)) for step in spec.steps]
+    direct = [not any(alternative for _, alternative in step.path) for step in spec.steps]
+    progress = [Progress(sum(direct[before] for before in step.after)) for step in spec.steps]
     return RunState(
-        steps=spec.steps, positions=spec.positions, progress=progress, spreads=spec.spreads
+        steps=spec.steps,
+        positions=spec.positions,
+        progress=progress,
+        needed=sum(direct),
+        spreads=spec.spreads,
     )

@@ -14,7 +14,7 @@ from math import inf
 
 from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
 from saga.machine.bounds import absence_bound, under_way
-from saga.machine.forward import begins_in_time
+from saga.machine.forward import begins_in_time, leads_on, winds_down
 from saga.machine.items import holds
 from saga.machine.state import FORWARD, Action, RunState, step_of
 
@@ -23,6 +23,7 @@ __all__ = [
     "Next",
     "contract_of",
     "next_move",
+    "savepoint_of",
     "way_out",
 ]
 
@@ -127,7 +128,9 @@ def _as_asked(state: RunState, action: Action, contract: ContractSpec, now: floa
     What landed after the look, by a broken promise, may be forgotten later on; then it is read
     again. Where nothing ever left, or nobody can be asked, there is only the person's word.
     """
-    if action.wish is None or (action.direction == FORWARD and state.phase != "running"):
+    if action.wish is None or (
+        action.direction == FORWARD and not leads_on(state, step_of(state.steps, action))
+    ):
         return False
     if action.wish == "new" or action.state == "not_sent":
         return True
@@ -144,9 +147,21 @@ def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -
         return Move(Next.INSTEAD, now)
     if step.optional:
         return Move(Next.SKIP, now)
+    if step.path and savepoint_of(state, step) is not None:
+        return Move(Next.FAIL, now, cause)
     if state.past_pivot:
         return Move(Next.GIVE_UP, now, "exhausted")  # there is no way back
     return Move(Next.FAIL, now, cause)
+
+
+def savepoint_of(state: RunState, step: StepSpec) -> str | None:
+    """The innermost savepoint that a step can fail back to; behind a pivot there is none."""
+    for name, alternative in reversed(step.path):
+        behind = [one for one in state.steps if one.pivot and (name, False) in one.path]
+        passed = any(state.progress[one.index].done for one in behind)
+        if not alternative and name not in state.savepoints and not passed:
+            return name
+    return None
 
 
 def _declined(action: Action) -> bool:
@@ -217,7 +232,7 @@ def _blind(state: RunState, action: Action, step: StepSpec) -> bool:
     """The run winds down and the compensation of this action works without a receipt."""
     return (
         action.direction == FORWARD
-        and state.phase == "compensating"
+        and winds_down(state, step)
         and step.compensation is not None
         and not step.compensation.needs_receipt
     )
@@ -245,7 +260,7 @@ def _may_resend(
     used_up = action.resends >= contract.retry.most_resends and not action.interrupted
     if used_up or _kills(action, contract) or not _in_time(action, now):
         return False
-    if action.direction == FORWARD and state.phase != "running" and step.irreversible:
+    if action.direction == FORWARD and winds_down(state, step) and step.irreversible:
         return False  # winding down, and there would be no way back
     return _in_life(action, contract, now)
 

@@ -12,6 +12,7 @@ from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
 from saga.machine.action_events import Absent, Intended, Landed
 from saga.machine.events import Event
+from saga.machine.forward import is_on_path
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
 from saga.testing.observer import successors
@@ -190,7 +191,8 @@ def _accounted(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
 
 
 def _undone(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
-    kept = run.state.outcome == "completed" and not action.late
+    here = is_on_path(run.state, run.state.steps[action.step])
+    kept = run.state.outcome == "completed" and not action.late and here
     if kept or step_of(run.spec.steps, action).undo == "nothing":
         return
     if action.late and not run.rests:

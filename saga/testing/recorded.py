@@ -33,6 +33,7 @@ from saga.machine.events import (
 )
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
+from saga.machine.forward import is_on_path
 from saga.machine.state import FORWARD, Action, RunState, new_state, step_of
 from saga.machine.verdicts import not_before
 from saga.machine.ways import contract_of
@@ -213,7 +214,13 @@ def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
     if event.outcome == "completed":
         for step, progress in zip(spec.steps, state.progress, strict=True):
             actions = progress.newest.values()
-            if len(actions) < progress.size or not all(_is_done(step, one) for one in actions):
+            if not is_on_path(state, step):
+                yield from (
+                    (8, f"completed another way while {one.key} stands")
+                    for one in actions
+                    if one.state == "landed" and not _is_taken_back(spec, state, one)
+                )
+            elif len(actions) < progress.size or not all(_is_done(step, one) for one in actions):
                 yield 12, f"completed, though {step.name} has not landed"
         return
     for action in state.actions.values():

@@ -75,13 +75,13 @@ MORE_BUGS: tuple[Bug, ...] = (
         "undone in the order in which it was done",
         {
             "machine.wayback": """
--    state.way_back = [WayBack(behind=len(step.before)) for step in state.steps]
-+    state.way_back = [WayBack(behind=len(step.after)) for step in state.steps]
+-        behind = sum(later in state.way_back for later in step.before)  # others have not begun
++        behind = sum(later in state.way_back for later in step.after)
 """,
             "machine.wayback ": """
 -        for before in state.steps[one].after:
 +        for before in state.steps[one].before:
-"""
+""",
         },
         _SHIP_REFUSED,
         9,
@@ -149,8 +149,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "the first step is not undone",
         {
             "machine.wayback": """
--    state.standing += (of.weight > 0) - (before > 0)
-+    state.standing += ((of.weight > 0) - (before > 0)) * (of.step > 0)
+-    state.standing[back.region] += (of.weight > 0) - (before > 0)
++    state.standing[back.region] += ((of.weight > 0) - (before > 0)) * (of.step > 0)
 """
         },
         _SHIP_REFUSED,

@@ -67,8 +67,8 @@ BLOCK_MUTATIONS = {
     ),
     "what follows a join begins after one of its branches": Mutation(
         "settling",
-        "if not progress.waits_for:",
-        "if later not in state.ready:",
+        "if not progress.waits_for and is_on_path",
+        "if later not in state.ready and is_on_path",
         "law 14",
         "join of query, one side optional / a lost answer, a refusal",
     ),

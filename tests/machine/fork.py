@@ -21,8 +21,11 @@ def fork(state: RunState) -> RunState:
     twin = RunState(*_of_run(state))
     twin.actions = {key: _fork_action(action) for key, action in state.actions.items()}
     twin.progress = [_fork_progress(one, twin.actions) for one in state.progress]
-    twin.way_back = [_fork_way_back(one, twin.actions) for one in state.way_back]
-    twin.frontier = set(state.frontier)
+    twin.way_back = {
+        step: _fork_way_back(one, twin.actions) for step, one in state.way_back.items()
+    }
+    twin.frontier, twin.standing = set(state.frontier), dict(state.standing)
+    twin.savepoints = dict(state.savepoints)
     twin.watched = {key: twin.actions[key] for key in state.watched}
     twin.strays = {key: twin.actions[key] for key in state.strays}
     twin.active = {key: twin.actions[key] for key in state.active}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from saga.definition.spec import StepSpec
+from saga.machine.forward import is_on_path
 from saga.machine.progress import Progress
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from tests.machine.world import LawBroken
@@ -25,14 +27,17 @@ def check_indices(state: RunState) -> None:
     _way_back(state)
     settled = ("landed", "accepted", "skipped")
     active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
-    landed = {step.index for step in state.steps if _is_done(state.progress[step.index])}
+    taken = {step.index for step in state.steps if is_on_path(state, step)}
+    landed = {step.index for step in state.steps if _is_done(state.progress[step.index])} & taken
     ready = {
-        step.index
-        for step in state.steps
+        index
+        for index in taken
         if state.phase
-        and len(state.progress[step.index].newest) < state.progress[step.index].size
-        and landed.issuperset(step.after)
+        and len(state.progress[index].newest) < state.progress[index].size
+        and landed.issuperset(taken.intersection(state.steps[index].after))
     }
+    if state.needed != len(taken):
+        raise LawBroken("14", f"{state.needed} steps are needed, and {len(taken)} are")
     if (set(state.active), sorted(state.ready), state.done) != (
         active,
         sorted(ready),
@@ -82,18 +87,19 @@ def _items(state: RunState) -> None:
 
 def _way_back(state: RunState) -> None:
     """What is counted on the way back is what the definition of clear gives."""
-    if not state.way_back:
-        return
-    clear = [False] * len(state.steps)
+    clear = dict[int, bool]()
     frontier = set[int]()
-    standing = 0
+    standing = dict[str, int]()
     for step in reversed(state.steps):
+        region = _region(state, step)
+        if region is None:
+            continue
         newest = state.progress[step.index].newest.values()
         left = [one for one in newest if not _is_taken_back(state, one)]
         held = [one for one in left if not _is_passed(state, one)]
-        reachable = all(clear[later] for later in step.before)
+        reachable = all(clear.get(later, True) for later in step.before)
         clear[step.index] = reachable and not held
-        standing += len(left)
+        standing[region] = standing.get(region, 0) + len(left)
         undoable = [
             one
             for one in newest
@@ -104,9 +110,17 @@ def _way_back(state: RunState) -> None:
         ]
         if reachable and undoable:
             frontier.add(step.index)
-    counted = [one.clear for one in state.way_back]
+    counted = {step: one.clear for step, one in state.way_back.items()}
     if (counted, state.frontier, state.standing) != (clear, frontier, standing):
         raise LawBroken("14", "the way back is not what looking at everything gives")
+
+
+def _region(state: RunState, step: StepSpec) -> str | None:
+    """With what a step is being undone: the run (also when it has ended so), or a savepoint."""
+    if state.outcome in ("compensated", "settled") or state.phase == "compensating":
+        return ""
+    outermost = [name for name, other in step.path if not other]
+    return next((one for one in outermost if state.savepoints.get(one) == "undoing"), None)
 
 
 def _is_taken_back(state: RunState, action: Action) -> bool:

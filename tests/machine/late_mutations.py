@@ -50,7 +50,7 @@ LATE_MUTATIONS = {
     ),
     "compensated before what landed late is undone": Mutation(
         "unwinding",
-        "if state.strays or state.standing:",
+        'if state.strays or state.standing[""]:',
         "if False:",
         "law 8",
         "query late > query late / a straggler, a cancel",

@@ -15,6 +15,7 @@ from saga.machine.decide import decide
 from saga.machine.events import CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
+from saga.machine.forward import is_on_path
 from saga.machine.plan import AskNow, Plan, plan
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
@@ -92,6 +93,11 @@ def _no_way_back(spec: SagaSpec, state: RunState) -> bool:
 def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
     if event.key in state.actions:
         raise LawBroken("2", f"the key {event.key} is used twice")
+    before = state.newest(spec.positions[event.step], event.item)
+    if event.of_key is None and before is not None and before.state == "refused":
+        declined = before.approval is not None and not before.attempts
+        if declined and event.generation == 1:
+            raise LawBroken("12", f"{event.key} is done instead of what people declined")
     if event.of_key is None and event.item is not None and event.generation == 1:
         _item(spec, state, event)
     if event.of_key is None or state.actions[event.of_key].late:
@@ -179,7 +185,8 @@ def _settled(spec: SagaSpec, after: RunState) -> None:
     ]
     open_ones = [line for line in lines if line.fate == "open"]
     if after.outcome == "completed":
-        missing = {step.name for step in spec.steps if not (step.optional or step.wait)}
+        taken = [step for step in spec.steps if is_on_path(after, step)]
+        missing = {step.name for step in taken if not (step.optional or step.wait)}
         done = {line.step for line in lines if line.fate in ("landed", "satisfied")}
         missing -= {spec.steps[spec.positions[name]].name for name in done}
         if missing:
@@ -201,8 +208,12 @@ def _end(spec: SagaSpec, after: RunState) -> None:
         skipped = [a for a in after.actions.values() if a.state == "skipped"]
         if not all(step_of(spec.steps, a).optional or a.evidence is not None for a in skipped):
             raise LawBroken("3", "a required step was skipped")
-        done = len([a for a in landed if not a.late]) + len(skipped)
-        if done != sum(progress.size for progress in after.progress):
+        abandoned = [a for a in landed if not (a.late or is_on_path(after, after.steps[a.step]))]
+        if any(_stands(after, a) for a in abandoned):
+            raise LawBroken("8", f"the run has gone another way, and {abandoned} stands")
+        taken = {step.index for step in spec.steps if is_on_path(after, step)}
+        done = [a for a in (*landed, *skipped) if not a.late and a.step in taken]
+        if len(done) != sum(after.progress[index].size for index in taken):
             raise LawBroken("3", "completed, but a step did not land")
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
@@ -211,10 +222,7 @@ def _end(spec: SagaSpec, after: RunState) -> None:
         if action.state in ("sending", "unknown") and not action.superseded:
             raise LawBroken("8", f"ended while {action.key} is {action.state}")
     for action in landed:  # what is late too
-        undo = after.undo_of(action)
-        done = undo is not None and undo.state in ("landed", "accepted")
-        free = step_of(spec.steps, action).undo == "nothing" or action.answered_for
-        if not done and not free:
+        if _stands(after, action):
             raise LawBroken("8", f"ended while {action.key} stands")
 
 
@@ -223,6 +231,13 @@ def _may_wait(spec: SagaSpec, action: Action) -> bool:
     step = step_of(spec.steps, action)
     targeted = step.each is not None and step.each.on_unknown == "hold_target"
     return step.wait is not None or action.approval is not None or targeted
+
+
+def _stands(state: RunState, action: Action) -> bool:
+    """It has landed and was not taken back, though it could be."""
+    undo = state.undo_of(action)
+    done = undo is not None and undo.state in ("landed", "accepted")
+    return not (done or step_of(state.steps, action).undo == "nothing" or action.answered_for)
 
 
 def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> None:

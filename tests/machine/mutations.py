@@ -122,7 +122,7 @@ MUTATIONS = {
         "wayback",
         "if back.behind == 0 and back.to_undo:",
         "if back.to_undo:",
-        "law 9",
+        "law 14",
         "keys query > keys query blind / a lost answer, a cancel",
     ),
     "a stuck undo holds nobody": Mutation(
@@ -137,7 +137,7 @@ MUTATIONS = {
     ),
     "undone blindly in a run that goes forward": Mutation(
         "ways",
-        '        and state.phase == "compensating"\n',
+        "        and winds_down(state, step)\n",
         "",
         "law 4",
         "keys query blind / a probe that cannot say, a cancel",
@@ -147,7 +147,7 @@ MUTATIONS = {
     ),
     "what was undone while unknown stays unknown": Mutation(
         "follow",
-        "events = _taken_back(spec, state, now) + ",
+        "events = _taken_back(spec, state, now) + _beyond_undo(spec, state) + ",
         "events = ",
         "law 8",
         "keys query blind / a probe that cannot say, a cancel",
@@ -161,7 +161,7 @@ MUTATIONS = {
     ),
     "an irreversible step is sent again while winding down": Mutation(
         "ways",
-        'and state.phase != "running" and step.irreversible:',
+        "and winds_down(state, step) and step.irreversible:",
         "and False:",
         "law 8",
         "nothing beside keys irreversible / two lost answers, a person",

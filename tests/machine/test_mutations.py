@@ -9,10 +9,12 @@ from tests.machine.block_mutations import BLOCK_MUTATIONS
 from tests.machine.edits import edited
 from tests.machine.judging import fault
 from tests.machine.late_mutations import LATE_MUTATIONS
+from tests.machine.path_mutations import PATH_MUTATIONS
 
 MUTATIONS = (
     mutations.MUTATIONS
     | LATE_MUTATIONS
+    | PATH_MUTATIONS
     | {
         name: fault
         for name, fault in BLOCK_MUTATIONS.items()

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import Command, Intend, Rejected, Report, Send
 from saga.machine.decide import decide, transition
+from saga.machine.forward import is_on_path
 from saga.machine.plan import BeginNow, DecideNow, Plan, SendNow, plan
 from saga.machine.state import FORWARD, RunState, new_state, step_of
 from tests.machine.edges import Budget, Edge
@@ -199,6 +200,7 @@ def _accounted(node: Node) -> None:
         kept = step_of(state.steps, action).undo == "nothing" or (
             state.outcome == "completed"
             and state.newest(action.step, action.item) is action
+            and is_on_path(state, state.steps[action.step])
             and not action.late
         )
         if not kept and not all(one.taken_back for one in landings):
