@@ -1,11 +1,11 @@
 """`python -m examples.notifications`: 100 notifications, a kill -9 at the 20th, three providers.
 
-Exit codes: 0 every reader got one notification and every figure is right, 1 something is not.
+Exit codes: 0 every reader got one notification and every figure is right, 1 something is not,
+128 and the number of a signal that ended it.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
 
 from examples.notifications.scenes import (
@@ -24,6 +24,7 @@ from examples.notifications.telling import (
     tell_cut,
     tell_other,
 )
+from examples.order_flow.demo.interruptions import Interrupted, Interruptions
 
 __all__ = ["main"]
 
@@ -78,12 +79,21 @@ def _tell_all_cancelled(cancelled: dict[str, tuple[int, Cancelled]]) -> list[str
 
 def main() -> int:
     """Play it at each provider, and compare every run with the provider's ledger."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended on the way
+    interruptions = Interruptions()
+    try:
+        with interruptions.listening():
+            return _play(interruptions)
+    except Interrupted:
+        assert interruptions.received is not None
+        return 128 + interruptions.received
+
+
+def _play(interruptions: Interruptions) -> int:
     wrong: list[str] = []
     cancelled: dict[str, tuple[int, Cancelled]] = {}
     for number, kind in enumerate(KINDS, start=1):
         say(f"{number}. {_TITLES[kind]}")
-        with staged(kind) as stage:
+        with staged(kind, interruptions) as stage:
             wrong += _played(stage, kind)
             if kind == "neither":
                 wrong += _held(stage)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sqlite3
 import sys
 import threading
@@ -178,6 +179,7 @@ def main() -> int:
     url = f"http://127.0.0.1:{server.server_address[1]}"
     print(json.dumps({"url": url, "pid": os.getpid()}), flush=True)
     if given.tied:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever has started it
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     server.serve_forever()
     return 0

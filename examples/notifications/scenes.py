@@ -144,7 +144,7 @@ def cancelled_at_19(stage: Stage, saga: str, run_id: str) -> Cancelled:
         stage.reach(run_id, 19)
         answer = stage.client.cancel(run_id, reason="it has a wrong date", actor="ada")
         stage.let_go()
-        process.wait(timeout=60)
+        stage.leaves(process)
     return _cancelled(stage, run_id, answer, None)
 
 

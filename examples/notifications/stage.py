@@ -21,6 +21,7 @@ from typing import Any
 
 from examples.notifications.notifications import SAGAS, Campaign, Reader
 from examples.notifications.provider import Ledger
+from examples.order_flow.demo.interruptions import Interruptions
 from saga import Client, Run
 
 __all__ = ["KINDS", "READERS", "Counts", "Stage", "counts", "staged"]
@@ -60,6 +61,7 @@ class Stage:
     provider: str
     ledger: Ledger
     client: Client
+    interruptions: Interruptions
 
     def start(self, saga: str, run_id: str) -> None:
         """A campaign to all readers."""
@@ -84,8 +86,8 @@ class Stage:
 
     def reach(self, run_id: str, number: int) -> None:
         """Wait until so many have landed outside, and all but the last one are on record."""
-        _until(lambda: len(self.ledger.sent(run_id)) == number, f"notification {number} outside")
-        _until(lambda: counts(self.client.show(run_id)).landed == number - 1, "their receipts")
+        self._until(lambda: len(self.ledger.sent(run_id)) == number, "so many outside")
+        self._until(lambda: counts(self.client.show(run_id)).landed == number - 1, "so many here")
 
     def cut(self, saga: str, run_id: str, number: int) -> Run:
         """Start a run, and `kill -9` its orchestrator when the provider has sent that one."""
@@ -101,12 +103,24 @@ class Stage:
     def carry_on(self, run_id: str) -> Run:
         """Another orchestrator does what it can, and leaves."""
         with self.orchestrator("--until-idle") as process:
-            process.wait(timeout=60)
+            self.leaves(process)
         return self.client.show(run_id)
+
+    def leaves(self, process: subprocess.Popen[str]) -> None:
+        """Wait until an orchestrator has left by itself."""
+        self._until(lambda: process.poll() is not None, "an orchestrator that leaves")
+
+    def _until(self, condition: Callable[[], Any], what: str) -> None:
+        for _ in range(3000):
+            self.interruptions.check()
+            if condition():
+                return
+            time.sleep(0.02)
+        raise TimeoutError(f"it never came to: {what}")
 
 
 @contextmanager
-def staged(kind: str) -> Iterator[Stage]:
+def staged(kind: str, interruptions: Interruptions) -> Iterator[Stage]:
     """A provider of this kind, in a folder of its own that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix=f"notifications-{kind}-") as folder:
         ledger, url = Ledger(Path(folder) / "sent.db"), f"sqlite:///{folder}/saga.db"
@@ -116,7 +130,7 @@ def staged(kind: str) -> Iterator[Stage]:
             where = json.loads(provider.stdout.readline())["url"]
             client = Client(url)
             try:
-                yield Stage(url, where, ledger, client)
+                yield Stage(url, where, ledger, client, interruptions)
             finally:
                 client.close()
 
@@ -138,11 +152,3 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
     finally:
         process.kill()
         process.wait()
-
-
-def _until(condition: Callable[[], Any], what: str) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.02)
-    raise TimeoutError(f"it never came to: {what}")
