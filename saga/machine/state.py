@@ -128,6 +128,11 @@ class Action:
         return any(attempt.running for attempt in self.open.values())
 
     @property
+    def in_doubt(self) -> bool:
+        """An attempt of it has ended and nobody knows how, also while another one is under way."""
+        return any(not attempt.in_flight for attempt in self.open.values())
+
+    @property
     def interrupted(self) -> bool:
         """The newest attempt has ended with its process, not by itself."""
         newest = self.open.get(self.attempts)

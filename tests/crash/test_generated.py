@@ -12,4 +12,4 @@ def test_the_laws_hold_in_generated_sagas(number: int, capsys: pytest.CaptureFix
     code = main(["--examples", "8", "--runs", "40", "--seed", str(number)])
     assert code == 0, capsys.readouterr().out
     told = capsys.readouterr().out.split()
-    assert int(told[0]) >= 4, "most of them are sagas"
+    assert int(told[0]) >= 2, "enough of them are sagas"

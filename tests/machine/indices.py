@@ -77,7 +77,7 @@ def _items(state: RunState) -> None:
         unknown: dict[str, set[str]] = {}
         aside = set[str]()
         for one in progress.newest.values():
-            if one.state == "unknown":
+            if any(not attempt.in_flight for attempt in one.open.values()):
                 unknown.setdefault(one.target, set()).add(one.key)
             if one.key in state.active and (one.state == "unknown" or one.case is not None):
                 aside.add(one.key)

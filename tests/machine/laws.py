@@ -120,7 +120,7 @@ def _item(spec: SagaSpec, state: RunState, event: Intended) -> None:
     assert each is not None, event
     assert progress.items is not None, event
     states = {item: one.state for item, one in progress.newest.items()}
-    if each.on_unknown == "hold_all" and "unknown" in states.values():
+    if each.on_unknown == "hold_all" and any(map(_in_doubt, progress.newest.values())):
         raise LawBroken("each", f"{event.key} begins while another item is unknown")
     moving = [state for state in states.values() if state in ("sending", "not_sent", "intended")]
     if len(moving) >= each.parallel:
@@ -138,9 +138,14 @@ def _held(spec: SagaSpec, state: RunState, action: Action) -> bool:
     if each is None or each.on_unknown == "hold_item" or action.state == "unknown":
         return False
     return any(
-        one.state == "unknown" and (each.on_unknown == "hold_all" or one.target == action.target)
+        _in_doubt(one) and (each.on_unknown == "hold_all" or one.target == action.target)
         for one in state.progress[action.step].newest.values()
     )
+
+
+def _in_doubt(action: Action) -> bool:
+    """Nobody knows of one of its attempts, also while it is sent again."""
+    return any(not attempt.in_flight for attempt in action.open.values())
 
 
 def _approved(action: Action, at: float) -> None:
