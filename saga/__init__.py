@@ -14,6 +14,7 @@ from saga.definition import (
     Absent,
     App,
     Approval,
+    Budget,
     Call,
     CannotSay,
     Compensation,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from saga.machine.settlement import Line
     from saga.orchestrator.orchestrator import Orchestrator
     from saga.reconciliation.cases import Case
-    from saga.views import ActionView, Failure, ItemCounts, Run, StepView
+    from saga.views import ActionView, Failure, ItemCounts, Run, Spent, StepView
 
 # Imported when first used: a definition, or `saga --help`, needs no database library.
 _LATER = {
@@ -69,6 +70,7 @@ _LATER = {
     "Line": "saga.machine.settlement",
     "Orchestrator": "saga.orchestrator.orchestrator",
     "Run": "saga.views",
+    "Spent": "saga.views",
     "StepView": "saga.views",
 }
 
@@ -79,6 +81,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Absent",
     "App",
     "Approval",
+    "Budget",
     "Call",
     "CannotSay",
     "Compensation",
@@ -122,6 +125,7 @@ __all__ = [  # noqa: RUF022 - by layer, from the definition up
     "Line",
     "Orchestrator",
     "Run",
+    "Spent",
     "StepView",
 ]
 

@@ -6,10 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
+from saga.definition.amounts import shown
+from saga.definition.spec import ATTEMPTS, CALLS
 from saga.journal.history import History
 from saga.machine.approving import open_approvals
+from saga.machine.budgets import limits
 from saga.machine.facts import Error, Json
 from saga.machine.settlement import Line, settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
@@ -19,9 +23,11 @@ __all__ = [
     "Failure",
     "ItemCounts",
     "Run",
+    "Spent",
     "StepView",
     "damaged_view",
     "moment",
+    "run_budget",
     "run_view",
     "since",
 ]
@@ -85,9 +91,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """One budget of a run: how much of it is used up; whole numbers for calls and attempts."""
+
+    limit: Decimal | int
+    spent: Decimal | int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run. `steps` in the order of the definition, `cases` the ids of the open ones, times UTC.
-    `approvals`: the steps that wait for people to approve them.
+    `approvals`: the steps that wait for people to approve them. `budget`: by name, what is used up.
 
     `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
     refused, attempts, cancelled, deadline, person; `cause_step`, `cause_error` and `cause_reason`
@@ -118,6 +132,7 @@ class Run:
     started_at: datetime
     ended_at: datetime | None
     damaged: bool = False
+    budget: dict[str, Spent] = field(default_factory=dict)
     notice: str = field(default="", compare=False)
 
 
@@ -156,8 +171,22 @@ def run_view(history: History, notice: str = "") -> Run:
         due_at=moment(history.due),
         started_at=since(state.started_at),
         ended_at=moment(state.ended_at),
+        budget=run_budget(history),
         notice=notice,
     )
+
+
+def run_budget(history: History) -> dict[str, Spent]:
+    """By name, how much of each budget of a run is used up."""
+    spending = history.state.spending
+    if spending is None:
+        return {}
+    return {
+        name: Spent(int(limit), int(spending.spent[name]))
+        if name in (CALLS, ATTEMPTS)
+        else Spent(Decimal(shown(limit)), Decimal(shown(spending.spent[name])))
+        for name, limit in limits(history.spec, history.state).items()
+    }
 
 
 def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:

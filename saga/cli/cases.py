@@ -21,7 +21,8 @@ _PANEL = "Cases"
 _Verdict = Annotated[
     str,
     typer.Argument(
-        metavar="VERDICT", help="probe, retry, landed, absent, undone or accept: see saga case."
+        metavar="VERDICT",
+        help="One of those that saga case offers.",
     ),
 ]
 _Receipt = Annotated[
@@ -30,7 +31,11 @@ _Receipt = Annotated[
 ]
 _Evidence = Annotated[
     str | None,
-    typer.Option("--evidence", metavar="TEXT|@FILE|-", help="With undone: what shows it."),
+    typer.Option(
+        "--evidence",
+        metavar="TEXT|@FILE|-",
+        help="What shows it; of raise: NAME=LIMIT.",
+    ),
 ]
 _CaseVersion = Annotated[
     int | None,

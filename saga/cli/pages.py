@@ -138,7 +138,7 @@ def _verdict(paper: Paper, case: Case, verdict: str, consequence: str, command: 
         paper.facts([("", "Write what shows it to evidence.txt first.")], indent=8)
     words = [
         *("--reason", "decided as shown"),
-        *_PROOF.get(verdict, ()),
+        *(("--evidence", case.least) if verdict == "raise" else _PROOF.get(verdict, ())),
         *("--case-version", str(case.version)),
         *("--looked-at", case.read_at.isoformat()),
     ]

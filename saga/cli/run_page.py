@@ -36,6 +36,7 @@ def run_page(paper: Paper, run: Run, command: Command) -> None:
             ("started", run.started_at),
             ("ended", run.ended_at),
             ("due", run.due_at),
+            *((f"{name} used", f"{one.spent} of {one.limit}") for name, one in run.budget.items()),
         ]
     )
     _steps(paper, run)

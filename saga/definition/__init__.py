@@ -16,6 +16,7 @@ from saga.definition.answers import (
 )
 from saga.definition.approval import Approval
 from saga.definition.bindings import bind
+from saga.definition.budget import Budget
 from saga.definition.calls import Call, Undo
 from saga.definition.canonical import BadJson, canonical, digest, ensure_plain
 from saga.definition.contracts import Compensation, Effect, Irreversible, NothingToUndo
@@ -61,6 +62,7 @@ __all__ = [
     "App",
     "Approval",
     "BadJson",
+    "Budget",
     "Call",
     "CannotSay",
     "Change",

@@ -192,11 +192,13 @@ def _check_labels(steps: _Steps) -> None:
         if other is step.effect:
             continue
         ours, theirs = step.effect.spec(), other.spec()
-        if any(ours[part] != theirs[part] for part in ("args", "receipt", "target")):
+        same = step.effect.cost == other.cost
+        same = same and all(ours[part] == theirs[part] for part in ("args", "receipt", "target"))
+        if not same:
             raise DefinitionError(
                 "label-twice",
-                f"step {step.name!r}: {step.effect.label} has other models or another target than "
-                "the effect of the same name and version before it",
+                f"step {step.name!r}: {step.effect.label} has other models, another target or "
+                "another cost than the effect of the same name and version before it",
                 remedy="Give it its own name or version",
             )
 

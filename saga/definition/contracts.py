@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
 from saga.definition.answers import Absent, CannotSay, InProgress, Satisfied
+from saga.definition.budget import Cost, check_cost
 from saga.definition.calls import Call, Undo
 from saga.definition.classes import classified
 from saga.definition.models import check_amounts, check_target, fields_of
@@ -52,7 +53,8 @@ class Effect(Generic[A, R]):
     annotations do not say them. `target` names the argument fields that say which business object
     this is about; they are part of the key. `timeout` (a `timedelta` or seconds, at most a day)
     cuts the call off, and the probe. `deadline` is the time from its intent until which it may be
-    sent again; `None`: no end but its attempts.
+    sent again; `None`: no end but its attempts. `cost` says what it uses up of the units of a
+    `Budget`: by unit a field of the arguments (`Decimal` or int), or always so much.
 
     Raises `DefinitionError`. Nothing is imported or called.
     """
@@ -77,6 +79,7 @@ class Effect(Generic[A, R]):
         provider: Provider | None = None,
         retry: Retry = Retry(),
         deadline: Duration | None = None,
+        cost: Cost = MappingProxyType({}),
     ) -> None:
         self.name = check_name("effect", name)
         what = f"effect {name!r}"
@@ -95,6 +98,7 @@ class Effect(Generic[A, R]):
             check_probe(probe, Call, (self.args,), what)
         self.target = _target(target, what)
         check_target(self.args, self.target, what)
+        self.cost = check_cost(self.args, cost, what)
         self.refused, self.not_sent = classified(refused, not_sent, what)
         self.timeout = seconds(timeout, f"{what}: timeout", longest=_TIMEOUT_MAX)
         self.provider = _provider(provider, what)

@@ -47,6 +47,10 @@ def _of_saga(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]
     yield from _fields("", "input", old["input"], new["input"])
     for part in ("title", "deadline"):
         yield from _value("", part, old[part], new[part], meaning=False)
+    was, now = old.get("budget") or {}, new.get("budget") or {}
+    for name in dict.fromkeys([*was, *now]):
+        both = name in was and name in now
+        yield from _value("", f"budget {name}", was.get(name), now.get(name), meaning=not both)
 
 
 def _of_steps(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
@@ -91,6 +95,7 @@ def _of_contracts(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> 
     for part in ("args", "receipt"):
         yield from _fields(name, part, old["effect"][part], new["effect"][part])
     yield from _value(name, "target", old["effect"]["target"], new["effect"]["target"])
+    yield from _value(name, "cost", old["effect"].get("cost"), new["effect"].get("cost"))
     yield from _value(name, "undo", old["undo"]["kind"], new["undo"]["kind"])
     if old["undo"]["kind"] == new["undo"]["kind"]:
         yield from _of_contract(name, "undo", old["undo"], new["undo"])

@@ -21,6 +21,7 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
         "version": spec["version"],
         "input": spec["input"],
         **({"groups": _groups_meaning(spec["groups"])} if "groups" in spec else {}),
+        **({"budget": sorted(spec["budget"])} if "budget" in spec else {}),  # limits are tuning
         "steps": [
             {
                 "name": row["name"],
@@ -45,7 +46,9 @@ def _contracts_meaning(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "args": _binding_meaning(row["args"]),
         "effect": {
-            part: row["effect"][part] for part in ("name", "version", "args", "receipt", "target")
+            part: row["effect"][part]
+            for part in ("name", "version", "args", "receipt", "target", "cost")
+            if part in row["effect"]
         },
         "undo": {
             part: row["undo"][part]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from saga.definition.spec import (
@@ -52,7 +53,9 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
     steps = tuple(_with_alternatives(step, row) for step, row in zip(steps, rows, strict=True))
     groups: Sequence[Mapping[str, Any]] = spec.get("groups", ())
     limits = [(one["name"], one["deadline"]) for one in groups if one["deadline"] is not None]
-    return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps, tuple(limits))
+    head = spec["saga"], spec["version"], digest, spec["deadline"]
+    budget = tuple((name, Decimal(limit)) for name, limit in spec.get("budget", {}).items())
+    return SagaSpec(*head, steps, tuple(limits), budget)
 
 
 def _contracts(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,4 +119,9 @@ def _contract(row: Mapping[str, Any]) -> ContractSpec:
         deadline=row.get("deadline"),
         needs_receipt=row.get("needs_receipt", False),
         residual=row.get("residual"),
+        cost=tuple((unit, _price(price)) for unit, price in row.get("cost", {}).items()),
     )
+
+
+def _price(row: Mapping[str, str]) -> str | Decimal:
+    return row["field"] if "field" in row else Decimal(row["always"])

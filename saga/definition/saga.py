@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel
 
+from saga.definition.budget import Budget, check_used, cost_spec
 from saga.definition.canonical import canonical
 from saga.definition.checks import check_steps
 from saga.definition.draw import draw
@@ -42,8 +43,8 @@ class Saga(Generic[I]):
     """A row of steps, each with what takes it back. Data only, versioned, digested.
 
     `input` is `input_of(Model)`. `deadline` (a `timedelta` or seconds, from the start of a run) is
-    when no new step is begun any more; `None`: never. `title` is for people. A new meaning needs a
-    new `version`.
+    when no new step is begun any more; `None`: never. `budget` is what a run may use up before a
+    person is asked. `title` is for people. A new meaning needs a new `version`.
 
     Raises `DefinitionError` for steps that do not fit together; see its `code` and `remedy`.
     """
@@ -56,6 +57,7 @@ class Saga(Generic[I]):
         *,
         version: int = 1,
         deadline: Duration | None = None,
+        budget: Budget | None = None,
         title: str = "",
     ) -> None:
         self.name = check_name("saga", name)
@@ -69,6 +71,9 @@ class Saga(Generic[I]):
         self.steps = tuple(flat.steps)
         self._paths = flat.paths
         _check_waits(self.steps, self.deadline)
+        choices = [one for step in self.steps for one in (step, *step.instead)]
+        check_used(name, budget, [one.effect.cost for one in choices])
+        self.budget = budget
         self._text = canonical(self._specification(check_steps(name, self.input_model, flat)))
         self._digest = spec_digest(self.spec())
 
@@ -111,6 +116,7 @@ class Saga(Generic[I]):
             "title": self.title,
             "deadline": self.deadline,
             "input": fields_of(self.input_model),
+            **({} if self.budget is None else {"budget": self.budget.spec()}),
             **({"groups": [asdict(group) for group in groups]} if groups else {}),
             "steps": [
                 {
@@ -129,9 +135,9 @@ class Saga(Generic[I]):
                     ),
                     **({"wait": step.wait_spec()} if isinstance(step, Wait) else {}),
                     **({"each": step.each_spec()} if isinstance(step, Each) else {}),
-                    **_contracts(step),
+                    **_contracts(step, self.budget),
                     **(
-                        {"instead": [_alternative(one) for one in step.instead]}
+                        {"instead": [_alternative(one, self.budget) for one in step.instead]}
                         if step.instead
                         else {}
                     ),
@@ -141,16 +147,16 @@ class Saga(Generic[I]):
         }
 
 
-def _contracts(step: Step[Any, Any]) -> dict[str, Any]:
+def _contracts(step: Step[Any, Any], budget: Budget | None) -> dict[str, Any]:
     return {
         "args": step.args.binding,
-        "effect": step.effect.spec(),
+        "effect": {**step.effect.spec(), **cost_spec(step.effect.cost, budget)},
         "undo": step.compensation.spec(),
     }
 
 
-def _alternative(step: Step[Any, Any]) -> dict[str, Any]:
-    return {"name": step.name, "title": step.title, **_contracts(step)}
+def _alternative(step: Step[Any, Any], budget: Budget | None) -> dict[str, Any]:
+    return {"name": step.name, "title": step.title, **_contracts(step, budget)}
 
 
 class App:

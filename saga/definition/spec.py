@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 __all__ = [
     "ANYBODY",
+    "ATTEMPTS",
+    "CALLS",
     "FORMAT",
     "ApprovalSpec",
     "ContractSpec",
@@ -29,6 +32,8 @@ __all__ = [
 
 FORMAT = 1
 ANYBODY = "*"  # among those who may approve: whoever says who they are
+
+CALLS, ATTEMPTS = "calls", "attempts"  # what is budgeted beside the units of effects
 
 UndoKind = Literal["compensation", "nothing", "irreversible"]
 Path: TypeAlias = tuple[tuple[str, bool], ...]
@@ -99,6 +104,7 @@ class ContractSpec:
     deadline: float | None = None  # from its first intent on
     needs_receipt: bool = False  # of a compensation: it cannot work without the receipt
     residual: str | None = None  # of a compensation: the field that says what it cannot give back
+    cost: tuple[tuple[str, str | Decimal], ...] = ()  # by budgeted unit: a field, or always so much
 
     @property
     def label(self) -> str:
@@ -188,6 +194,7 @@ class SagaSpec:
     deadline: float | None
     steps: tuple[StepSpec, ...]
     limits: tuple[tuple[str, float], ...] = ()  # of groups: seconds from their begin
+    budget: tuple[tuple[str, Decimal], ...] = ()  # what a run may use up, by name
     # Whether any step has it: asked after every event, and most sagas have none of them.
     waits: bool = field(init=False, compare=False)
     asks: bool = field(init=False, compare=False)

@@ -53,6 +53,12 @@ class SubSaga(Followed, Generic[I]):
         self.title = check_text(f"title of {what}", title)
         self.after = None if after is None else tuple(after)
         self.group = Group(name, f"{saga.name}@{saga.version}", saga.deadline)
+        if saga.budget is not None:
+            raise DefinitionError(
+                "sub-budget",
+                f"{what}: {saga.name} has a budget of its own, and a run has one budget",
+                remedy="Give the budget to the whole saga, and this one none",
+            )
         given = bound(args, what)
         if not issubclass(given.model, saga.input_model):
             raise DefinitionError(

@@ -14,13 +14,14 @@ from saga.inquiries.listing import items_hold
 from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
+from saga.machine.budgets import paused
 from saga.machine.forward import goes_forward
 from saga.machine.items import next_items
 from saga.machine.state import FORWARD, UNDO, Action, step_of
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
 from saga.machine.ways import Move, Next, next_move
-from saga.views import moment
+from saga.views import moment, run_budget
 
 __all__ = ["action_holds", "case_holds", "late_holds", "step_holds"]
 
@@ -48,7 +49,7 @@ def action_holds(
     """What comes next for every action that is not settled and not a person's."""
     for action in history.state.active.values():
         move = next_move(history.spec, history.state, action, now)
-        if move is None:
+        if move is None or (action.case is not None and move.next is Next.WAIT):
             continue
         pause = _pause(history, action.step, action.direction, pauses)
         if pause is not None and move.next in (Next.SEND, Next.RENEW):
@@ -89,6 +90,8 @@ def step_holds(
             step = spec.steps[index]
             if pause:
                 yield _paused(history, index, pause)
+            elif paused(state):
+                yield _budget_hold(history, step.name)
             elif step.each is not None and not next_items(state, step):
                 yield items_hold(history, step)
             else:
@@ -124,6 +127,20 @@ def _paused(history: History, index: int, pause: Pause) -> Hold:
         text=f"{step} is not sent: {pause.kind} {pause.name} is paused",
         evidence=(f"paused at {clock_time(pause.at)}{who}: {pause.reason}",),
         freed_by=f"saga resume --{pause.kind} {pause.name}",
+        step=step,
+        direction=FORWARD,
+    )
+
+
+def _budget_hold(history: History, step: str) -> Hold:
+    state = history.state
+    case = "" if state.spending is None else state.spending.case
+    spent = run_budget(history).items()
+    return Hold(
+        rule="budget",
+        text=f"{step} is not begun: somebody must decide about the budget of the run first",
+        evidence=tuple(f"{one.spent} of {one.limit} {name} are used up" for name, one in spent),
+        freed_by=f"saga case {case}",
         step=step,
         direction=FORWARD,
     )

@@ -1,8 +1,8 @@
 """What may be asked of a run. Every command carries the time at which it is decided.
 
-Some come only from the owner (`Intend`, `Send`, `Reply` of its own calls, `Probed`, `Lost`,
-`Wake`), the others from anybody. `decide` answers each of them in every state, with events or
-with a `Rejected` that has a stable name and a sentence for the reader.
+Some come only from the owner (`Intend`, `Send`, `BeginProbe`, `Reply` of its own calls, `Probed`,
+`Lost`, `Wake`), the others from anybody. `decide` answers each of them in every state, with events
+or with a `Rejected` that has a stable name and a sentence for the reader.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeAlias
 from saga.machine.facts import Error, Json, fact
 
 __all__ = [
+    "BeginProbe",
     "Cancel",
     "Command",
     "Decide",
@@ -86,6 +87,14 @@ class Send:
     fence: int
     key: str
     threaded: bool
+
+
+@fact
+class BeginProbe:
+    """Ask the provider by key: recorded before it is done, where a budget counts calls."""
+
+    at: float
+    key: str
 
 
 @fact
@@ -196,6 +205,7 @@ Command: TypeAlias = (
     | Intend
     | Unfreezable
     | Send
+    | BeginProbe
     | Reply
     | ProbeAnswer
     | Lost
@@ -212,6 +222,7 @@ _NAMES: dict[type[Command], str] = {
     Intend: "intend",
     Unfreezable: "unfreezable",
     Send: "send",
+    BeginProbe: "begin_probe",
     Reply: "reply",
     ProbeAnswer: "probe",
     Lost: "lost",

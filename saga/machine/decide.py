@@ -14,7 +14,10 @@ from typing import TypeAlias, assert_never
 from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.action_events import Refused, Sending
 from saga.machine.approving import asked_for, decided
+from saga.machine.budget_events import ProbeBegun
+from saga.machine.budgets import ended_probe, lost_probes, too_much
 from saga.machine.commands import (
+    BeginProbe,
     Cancel,
     Command,
     Decide,
@@ -37,7 +40,7 @@ from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.intents import frozen_intent
 from saga.machine.items import holds
-from saga.machine.plan import sends
+from saga.machine.plan import asks, sends
 from saga.machine.resolve import resolved
 from saga.machine.results import answered, landed, lost, replied
 from saga.machine.state import RunState, step_of
@@ -88,10 +91,12 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
             return _unfreezable(spec, state, command)
         case Send():
             return _send(spec, state, command)
+        case BeginProbe():
+            return _begin_probe(spec, state, command)
         case Wake():
             return ()
         case Lost():
-            events = lost(spec, state, command.at)
+            events = [*lost(spec, state, command.at), *lost_probes(state)]
             return tuple(events) or Rejected(Rejection.NOTHING_DUE, "nothing was in flight")
         case Cancel():
             return _cancel(spec, state, command)
@@ -137,7 +142,7 @@ def _evidence(spec: SagaSpec, state: RunState, command: Reply | ProbeAnswer | Re
     if isinstance(command, Reply):
         answer = replied(spec, state, action, command)
     elif isinstance(command, ProbeAnswer):
-        answer = answered(spec, state, action, command)
+        answer = ended_probe(state, action.key, answered(spec, state, action, command))
     elif command.digest != action.digest:
         return Rejected(
             Rejection.WRONG_DIGEST, f"{command.key} was intended with digest {action.digest}"
@@ -170,6 +175,8 @@ def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
         return (intended,)  # sent when the unknown one about the same target is settled
     contract = step.effect if command.of_key is None else step.compensation
     assert contract is not None, step.name
+    if command.of_key is None and too_much(spec, state, contract, command.args):
+        return (intended,)  # sent when the budget allows it
     sending = Sending(
         key=intended.key,
         attempt=1,
@@ -215,6 +222,13 @@ def _send(spec: SagaSpec, state: RunState, command: Send) -> Decision:
             threaded=command.threaded,
         ),
     )
+
+
+def _begin_probe(spec: SagaSpec, state: RunState, command: BeginProbe) -> Decision:
+    action = state.actions.get(command.key)
+    if action is None or not asks(spec, state, action, command.at):
+        return Rejected(Rejection.NOT_DUE, f"{command.key} is not to be asked about now")
+    return (ProbeBegun(key=command.key),)
 
 
 def _cancel(spec: SagaSpec, state: RunState, command: Cancel) -> Decision:

@@ -32,6 +32,7 @@ from saga.machine.action_events import (
     WaitBegun,
     Watched,
 )
+from saga.machine.budget_events import BudgetRaised, ProbeBegun, ProbeEnded
 from saga.machine.facts import Error, Json, fact
 
 __all__ = [
@@ -184,6 +185,9 @@ Event: TypeAlias = (
     | Renewed
     | Accepted
     | Undone
+    | ProbeBegun
+    | ProbeEnded
+    | BudgetRaised
     | Signalled
     | Spread
     | CancelRecorded

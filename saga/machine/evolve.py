@@ -33,6 +33,7 @@ from saga.machine.action_events import (
     WaitBegun,
     Watched,
 )
+from saga.machine.budget_events import BudgetRaised, ProbeBegun, ProbeEnded
 from saga.machine.events import (
     CancelRecorded,
     CaseClosed,
@@ -49,6 +50,7 @@ from saga.machine.events import (
 )
 from saga.machine.forward import is_on_path
 from saga.machine.items import note
+from saga.machine.spending import tally
 from saga.machine.state import Action, Asked, Case, Received, RunState
 from saga.machine.wayback import turn_round, weigh
 
@@ -130,6 +132,8 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             settling.turned_back(state, event)
         case PathTaken():
             settling.path_taken(state, event)
+        case ProbeBegun() | ProbeEnded() | BudgetRaised():
+            pass  # only the budget counts them
         case CancelRecorded():
             state.cancel = event.reason
         case DeadlinePassed():
@@ -140,6 +144,8 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             assert_never(event)
     if state.way_back or state.spreads:
         _count(state, event)
+    if state.spending is not None:
+        tally(state, state.spending, event)
     return state
 
 
@@ -246,6 +252,8 @@ def _case_closed(state: RunState, event: CaseClosed, at: float) -> None:
     case.version += 1
     action = state.actions[case.key]
     action.case = None
+    if action.wish == "probe":
+        action.wish = None  # it was asked for because of the case
     state.open_cases -= 1
     if event.verdict is not None and case.kind == "late":
         action.answered_for = True

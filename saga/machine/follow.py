@@ -9,6 +9,7 @@ from __future__ import annotations
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Absent, Accepted, Skipped
 from saga.machine.approving import expired_approvals
+from saga.machine.budgets import budget_text, exceeded, paused
 from saga.machine.dead_ends import dead_end, spent
 from saga.machine.events import (
     CaseClosed,
@@ -41,6 +42,8 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    if paused(state) and (room := _room_again(spec, state, now)):
+        return room
     if spec.spreads and (lists := spread(spec, state, now)):
         return lists
     if (spec.waits or spec.asks or spec.skips) and (over := _over(spec, state, now)):
@@ -64,6 +67,19 @@ def _at_savepoints(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         return turn
     events = _taken_back(spec, state, now) + _moot(spec, state, now) if state.way_back else []
     return events or path_taken(spec, state)
+
+
+def _room_again(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """The case about the budget is answered: what it is about may go on, or has ended otherwise."""
+    assert state.spending is not None
+    case = state.cases[state.spending.case or ""]
+    action = state.actions[case.key]
+    move = way_out(spec, state, action, now)
+    if move is None or (move.next is Next.GIVE_UP and move.why == "budget"):
+        return []
+    if move.next in (Next.SEND, Next.PROBE, Next.RENEW) and exceeded(spec, state, action):
+        return []  # it may be asked about once more, and still not be sent
+    return [settled_by_evidence(case.id, "the budget does not hold this up any more")]
 
 
 def _over(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
@@ -150,8 +166,14 @@ def _dead_ends(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
             continue  # most of the time this is all there is
         move = next_move(spec, state, action, now)
         if move is not None and move.next is Next.GIVE_UP:
+            if move.why == "budget" and any(_asks_for_more(one) for one in opened):
+                continue  # one case for all that it holds up
             opened.append(case_for(spec, state, action, move.why, len(opened)))
     return opened + _unanswered(spec, state, now, opened) if state.watched else opened
+
+
+def _asks_for_more(event: Event) -> bool:
+    return isinstance(event, CaseOpened) and event.case_kind == "budget"
 
 
 def _unanswered(spec: SagaSpec, state: RunState, now: float, opened: list[Event]) -> list[Event]:
@@ -170,11 +192,16 @@ def case_for(
     spec: SagaSpec, state: RunState, action: Action, kind: str, offset: int = 0
 ) -> CaseOpened:
     """A case for `action`. Ids count up within a run, so that replay gives the same ones."""
+    text = (
+        budget_text(spec, state, action)
+        if kind == "budget"
+        else dead_end(kind, spec.steps[action.step], action, contract_of(spec, action))
+    )
     return CaseOpened(
         case=f"{state.run_id}/{len(state.cases) + 1 + offset}",
         key=action.key,
         case_kind=kind,
-        text=dead_end(kind, step_of(spec.steps, action), action, contract_of(spec, action)),
+        text=text,
         error=action.error,
     )
 
@@ -232,7 +259,10 @@ def _moot(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         if case.state != "open" or action.direction != FORWARD or not undone:
             continue
         absent = action.state == "absent"
-        if case.kind == "exhausted" or (case.kind == "crashed" and absent):
+        if case.kind == "budget":
+            reason = "the run is being undone, and no budget holds that up"
+            events.append(settled_by_evidence(case.id, reason))
+        elif case.kind == "exhausted" or (case.kind == "crashed" and absent):
             reason = "the run is being undone; this did not happen and will not be sent again"
             events.append(settled_by_evidence(case.id, reason))
         elif case.kind in ("unknown", "crashed"):

@@ -11,6 +11,7 @@ from math import inf
 from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
+from saga.machine.budgets import counts_probes, exceeded, is_asked, paused
 from saga.machine.commands import Intend, Unfreezable
 from saga.machine.follow import consequences
 from saga.machine.forward import begins_in_time, goes_forward, unfinished
@@ -23,10 +24,12 @@ from saga.machine.ways import Next, next_move
 __all__ = [
     "AskNow",
     "BeginNow",
+    "BeginProbeNow",
     "DecideNow",
     "Plan",
     "SendNow",
     "Todo",
+    "asks",
     "begins",
     "plan",
     "sends",
@@ -56,6 +59,13 @@ class SendNow:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginProbeNow:
+    """Record a probe that a budget counts (`BeginProbe`); when that is durable it is made."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class AskNow:
     """Probe the provider by key (`ProbeAnswer`)."""
 
@@ -67,7 +77,7 @@ class DecideNow:
     """A time has come at which something follows without any call (`Wake`)."""
 
 
-Todo: TypeAlias = BeginNow | SendNow | AskNow | DecideNow
+Todo: TypeAlias = BeginNow | SendNow | BeginProbeNow | AskNow | DecideNow
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,7 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
         elif move.next is Next.SEND:
             todo.append(SendNow(action.key))
         elif move.next is Next.PROBE:
-            todo.append(AskNow(action.key))
+            todo.append(_ask(state, action))
         elif move.next is Next.RENEW and step_of(spec.steps, action).wait is None:
             again = action.generation + 1
             choice = action.choice if action.direction == FORWARD else 0
@@ -104,16 +114,16 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             todo.append(BeginNow(action.step, None, 1, action.item, action.choice + 1))
     for action in state.watched.values():
         move = last_reading(spec, action, now)
-        if move is None or any(isinstance(one, AskNow) and one.key == action.key for one in todo):
+        if move is None or _ask(state, action) in todo:
             continue
         if move.at > now:
             due.append(move.at)
-        else:
-            todo.append(AskNow(action.key))
+        elif not exceeded(spec, state, action, probe=True):  # else once the run is over
+            todo.append(_ask(state, action))
     if state.strays or state.way_back:
         todo += [BeginNow(of.step, of.key, 1, of.item) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
-        for index in state.ready:
+        for index in () if paused(state) else state.ready:
             step = spec.steps[index]
             in_time = not spec.limits or begins_in_time(spec, state, step, now)
             if step.wait is None and in_time:
@@ -134,6 +144,25 @@ def _deadlines(spec: SagaSpec, state: RunState) -> list[float]:
         if group in state.begun and unfinished(spec, state, group) is not None
     ]
     return groups if state.deadline_at is None else [*groups, state.deadline_at]
+
+
+def _ask(state: RunState, action: Action) -> AskNow | BeginProbeNow:
+    """A probe of an action: made at once, or recorded first where it counts."""
+    if counts_probes(state) and not is_asked(state, action):
+        return BeginProbeNow(action.key)
+    return AskNow(action.key)
+
+
+def asks(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
+    """Whether a probe of `action` is to be recorded at `now`, so that it can be made."""
+    if not counts_probes(state) or is_asked(state, action):
+        return False
+    move = next_move(spec, state, action, now) if action.key in state.active else None
+    if move is not None and move.next is Next.PROBE and move.at <= now:
+        return True
+    move = last_reading(spec, action, now) if action.key in state.watched else None
+    due = move is not None and move.next is Next.PROBE and move.at <= now
+    return due and not exceeded(spec, state, action, probe=True)
 
 
 def sends(spec: SagaSpec, state: RunState, action: Action, now: float) -> bool:
@@ -165,7 +194,7 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     if (command.choice, command.generation) != (0, 1):
         return False
     if of is None:
-        calls = spec.steps[step].wait is None and step in state.ready
+        calls = spec.steps[step].wait is None and step in state.ready and not paused(state)
         calls = calls and command.item in next_items(state, spec.steps[step])[:1]
         return calls and begins_in_time(spec, state, spec.steps[step], now)
     return may_undo(spec, state, of, now)

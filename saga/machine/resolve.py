@@ -12,6 +12,7 @@ from math import inf
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Absent, Accepted, Landed, ProbeAsked, Renewed, Undone
+from saga.machine.budgets import raised
 from saga.machine.commands import Rejected, Rejection, Resolve
 from saga.machine.events import CaseClosed, Event
 from saga.machine.follow import winding_down
@@ -80,6 +81,10 @@ def _refusal(
         return Rejected(Rejection.NEEDS_RECEIPT, "landed needs the receipt that proves it")
     if command.verdict == "undone" and not command.evidence:
         return Rejected(Rejection.NEEDS_EVIDENCE, "undone needs evidence, in words")
+    if command.verdict == "raise":
+        fault = raised(spec, state, action, command.evidence)
+        if isinstance(fault, str):
+            return Rejected(Rejection.NEEDS_EVIDENCE, fault)
     if command.looked_at > command.at:
         return Rejected(Rejection.NOT_LOOKED, "looked_at is in the future")
     return _look(not_before(spec, state, case, command.verdict), command)
@@ -105,9 +110,15 @@ def _meaning(spec: SagaSpec, state: RunState, action: Action, command: Resolve) 
     provider = contract_of(spec, action).provider
     turns = action.direction == FORWARD and state.phase == "running"
     turns = turns and is_on_path(state, step_of(spec.steps, action))
-    winding = [winding_down(spec, "person", action)] if turns else []
+    winding: list[Event] = [winding_down(spec, "person", action)] if turns else []
     read_at = command.looked_at - (provider.visible_after or 0.0)
     match command.verdict:
+        case "raise":
+            limits = raised(spec, state, action, command.evidence)
+            assert not isinstance(limits, str), limits
+            return limits
+        case "compensate":
+            return winding
         case "retry":
             return _retried(spec, action, command, read_at)
         case "landed":

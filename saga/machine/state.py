@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.facts import Error, Json
 from saga.machine.progress import Progress, WayBack
+from saga.machine.spending import Spending
 
 __all__ = [
     "FORWARD",
@@ -220,6 +222,7 @@ class RunState:
     needed: int = 0  # how many must, on the paths that are taken
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
+    spending: Spending | None = None  # only where the definition has a budget
 
     @property
     def rests(self) -> bool:
@@ -263,4 +266,5 @@ def new_state(spec: SagaSpec) -> RunState:
         progress=progress,
         needed=sum(direct),
         spreads=spec.spreads,
+        spending=Spending({name: Decimal(0) for name, _ in spec.budget}) if spec.budget else None,
     )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.bounds import look_bound
+from saga.machine.budgets import exceeded, least_raise
 from saga.machine.forward import leads_on, stopped
 from saga.machine.state import FORWARD, Action, Case, RunState, step_of
 from saga.machine.ways import contract_of
 
 __all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "verdicts"]
 
-VERDICTS = ("probe", "retry", "landed", "absent", "undone", "accept")
+VERDICTS = ("probe", "retry", "landed", "absent", "undone", "accept", "raise", "compensate")
 
 _NEEDS_A_LOOK = ("retry", "absent", "undone")
 
@@ -55,9 +56,11 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
     forward, unknown = action.direction == FORWARD, action.state == "unknown"
     again = not forward or _goes_on(spec, state, case)
     offered: dict[str, str] = {}
-    if contract.probe:
+    if case.kind == "budget":
+        offered |= _more(spec, state, action)
+    elif contract.probe and not exceeded(spec, state, action, probe=True):
         offered["probe"] = "The provider is asked now; the answer may settle and close the case."
-    if again:
+    if again and case.kind != "budget":
         offered["retry"] = _retry(action, contract)
     offered["landed"] = "It counts as done with the receipt you give; the run goes on from there."
     if unknown:
@@ -80,6 +83,18 @@ def is_about_a_straggler(action: Action) -> bool:
     """A late case of it is about what nobody has seen: the verdict is about the action itself."""
     unseen = action.watch is not None and not action.others and not action.superseded
     return unseen and action.direction == FORWARD and action.state != "landed"
+
+
+def _more(spec: SagaSpec, state: RunState, action: Action) -> dict[str, str]:
+    """What may be decided about a budget: more of it, or no more of the run."""
+    if stopped(state):
+        return {}
+    least = least_raise(spec, state, action)
+    text = f"The run may use up as much as you give, at least {least}, and goes on."
+    offered = {"raise": text}
+    if not state.past_pivot:
+        offered["compensate"] = "The run is undone; that is held up by no budget."
+    return offered
 
 
 def _watched() -> dict[str, str]:

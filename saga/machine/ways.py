@@ -14,6 +14,7 @@ from math import inf
 
 from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
 from saga.machine.bounds import absence_bound, under_way
+from saga.machine.budgets import exceeded, held_up, stands_back
 from saga.machine.forward import begins_in_time, leads_on, winds_down
 from saga.machine.items import holds
 from saga.machine.state import FORWARD, Action, RunState, step_of
@@ -71,20 +72,53 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
     if action.state == "sending":
         return Move(Next.AWAIT, min([a.send_by for a in action.open.values() if a.in_flight]))
     if action.wish == "probe":
-        return Move(Next.PROBE, action.probe_due)
+        asked = Move(Next.PROBE, action.probe_due)
+        move = _afforded(spec, state, action, asked, now) if spec.budget else asked
+        too_much = move is not None and move.next is Next.GIVE_UP
+        return None if too_much and action.case is not None else move
     if action.case is not None:
-        return None
+        asked = action.approval if action.state == "intended" else None
+        return None if asked is None else Move(Next.WAIT, asked.expires_at)
     return way_out(spec, state, action, now)
 
 
 def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """The next move of an action that is not in flight, as if no person were looking at it."""
-    move = _way_out(spec, state, action, now)
+    move = _held(spec, state, action, _way_out(spec, state, action, now))
+    return move if move is None or not spec.budget else _afforded(spec, state, action, move, now)
+
+
+def _held(spec: SagaSpec, state: RunState, action: Action, move: Move | None) -> Move | None:
+    """The same move, unless another item of the same `Each` holds it."""
     if move is None or not state.spreads or move.next not in _LEAVING:
         return move
     if action.direction != FORWARD or action.state == "unknown":
         return move  # it settles what holds the others
     return None if holds(state, step_of(spec.steps, action), action.target) else move
+
+
+def _afforded(
+    spec: SagaSpec, state: RunState, action: Action, move: Move, now: float
+) -> Move | None:
+    """The same move, as far as the budget allows it; else a person's turn, or another one's case.
+
+    What is unknown is asked about where sending it again would be too much.
+    """
+    if (move.next not in _LEAVING and move.next is not Next.PROBE) or move.at > now:
+        return move
+    if not held_up(state, action):
+        return move
+    if move.next in (Next.RENEW, Next.INSTEAD):
+        return None if stands_back(state, action) else move
+    asks = move.next is Next.PROBE
+    if not exceeded(spec, state, action, probe=asks):
+        return move
+    at = None
+    if not asks and action.state == "unknown":
+        at = _next_reading(action, contract_of(spec, action))
+    if at is not None:
+        return _afforded(spec, state, action, Move(Next.PROBE, at), now)
+    return None if stands_back(state, action) else Move(Next.GIVE_UP, now, "budget")
 
 
 def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:

@@ -14,10 +14,19 @@ from typing import TypeAlias
 from saga.definition.spec import StepSpec
 from saga.journal.records import PAYLOAD_LIMIT
 from saga.machine.action_events import Sending
-from saga.machine.commands import Command, Intend, Rejected, Send, Unfreezable, Wake, name_of
+from saga.machine.commands import (
+    BeginProbe,
+    Command,
+    Intend,
+    Rejected,
+    Send,
+    Unfreezable,
+    Wake,
+    name_of,
+)
 from saga.machine.decide import transition
 from saga.machine.events import CaseOpened, Event
-from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, plan
+from saga.machine.plan import AskNow, BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, plan
 from saga.machine.state import FORWARD, UNDO, Action, step_of
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
 from saga.orchestrator.held import Held
@@ -45,6 +54,7 @@ class Advance:
     commands: list[str] = field(default_factory=list)
     sendings: list[Sending] = field(default_factory=list)
     ask: list[str] = field(default_factory=list)  # keys to probe
+    begun: set[str] = field(default_factory=set)  # those whose probe is on record with this one
     due: float | None = None
     blocked: bool = False  # something is due that is not to be done now
     more: bool = False  # something is due that did not fit this record
@@ -88,9 +98,9 @@ def advance(
         step.blocked = step.more = False
         progress = False
         for todo in planned.todo:
-            if isinstance(todo, AskNow):
+            if isinstance(todo, AskNow) or (isinstance(todo, BeginProbeNow) and not asking):
                 continue
-            if not isinstance(todo, DecideNow) and blocked(held, *_where(held, todo)):
+            if isinstance(todo, BeginNow | SendNow) and blocked(held, *_where(held, todo)):
                 step.blocked = True
                 continue
             if room <= 0:
@@ -101,7 +111,10 @@ def advance(
                 step.more, room = True, 0
                 continue
             room -= size
-            progress = _apply(held, step, command) or progress
+            applied = _apply(held, step, command)
+            if applied and isinstance(command, BeginProbe):
+                step.begun.add(command.key)
+            progress = applied or progress
         if not progress:
             step.due = _due(held, step, planned)
             return step
@@ -119,10 +132,14 @@ def _where(held: Held, todo: BeginNow | SendNow) -> tuple[StepSpec, str, Action 
     return step_of(steps, of), UNDO, state.undo_of(of)
 
 
-def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tuple[Command, int]:
+def _command(
+    held: Held, todo: BeginNow | SendNow | BeginProbeNow | DecideNow, at: float
+) -> tuple[Command, int]:
     """The command that does what is due, and the bytes that it takes in the record at most."""
     if isinstance(todo, DecideNow):
         return Wake(at=at), 0
+    if isinstance(todo, BeginProbeNow):
+        return BeginProbe(at=at, key=todo.key), _SENDING_BYTES
     if isinstance(todo, SendNow):
         action = held.state.actions[todo.key]
         threaded = held.saga.step_of(action).side(action.direction).threaded

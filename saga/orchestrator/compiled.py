@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from saga.definition.amounts import amount
 from saga.definition.calls import Call, Undo
 from saga.definition.canonical import DEPTH_MAX, digest
 from saga.definition.contracts import Compensation
@@ -215,8 +216,17 @@ def _freeze_forward(
         target = target_hash([args[name] for name in step.effect.target])
     except BaseException as error:  # validators and default factories are user code
         raise Unfreezable(describe(error)) from error
+    _ensure_priced(row.effect, args)
     intent = {"contract": step.effect.label, "target": target, "arguments": args}
     return _frozen(args, target, intent)
+
+
+def _ensure_priced(effect: ContractSpec, args: Json) -> None:
+    """What counts against a budget can be read as it will be stored."""
+    for unit, price in effect.cost:
+        if isinstance(price, str) and amount(args[price]) is None:
+            text = f"argument {price!r} is its cost in {unit}, and no amount of a sensible size"
+            raise Unfreezable({"type": "BadCost", "text": text, "leaves": []})
 
 
 def _freeze_undo(

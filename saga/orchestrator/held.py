@@ -42,6 +42,7 @@ class Held:
     outgoing: list[Outgoing] = field(default_factory=list)
     calls: set[tuple[str, int]] = field(default_factory=set)  # in flight, or still in a thread
     probes: set[str] = field(default_factory=set)
+    to_ask: list[str] = field(default_factory=list)  # probes to make once `writing` is durable
     look_at: float | None = None  # the next due time
     cut_off: float = 0.0  # the earliest `send_by` of the calls that the last record began
     stale: bool = False  # it is being read again
@@ -65,7 +66,9 @@ class Held:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether attempts are in flight, or still in a thread, by what is recorded."""
+        """Whether attempts or probes are in flight, or still in a thread, by what is recorded."""
+        if self.state.spending is not None and self.state.spending.asking:
+            return True
         attempts = (one for action in self.state.active.values() for one in action.open.values())
         return any(attempt.in_flight or attempt.running for attempt in attempts)
 

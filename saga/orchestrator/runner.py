@@ -38,9 +38,8 @@ T = TypeVar("T")
 class Runner:
     """Holds runs and moves them. Everything here happens on the event loop.
 
-    `write` hands appends to the writer, `reread` reads a run of ours again after a lost race, and
-    `orphan` takes what became known about a run that we hold no longer; `gone` hears that there is
-    one less.
+    `write` hands appends to the writer, `reread` reads a run of ours again after a lost race,
+    `orphan` takes what became known about one that we hold no longer; `gone` hears of one less.
     """
 
     def __init__(
@@ -128,7 +127,7 @@ class Runner:
         run.at, run.due = history.at, history.due
         run.mailbox = [*letters, *run.mailbox]
         run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
-        run.outgoing, run.cut_off = [], 0.0
+        run.outgoing, run.to_ask, run.cut_off = [], [], 0.0
         if run.refusals:
             run.again_at = self._clock.now() + min(2.0 ** min(run.refusals, 9), _LONGEST_BACKOFF)
             self._look_at(run, run.again_at)
@@ -166,9 +165,8 @@ class Runner:
         letters = run.mailbox[: 1 if run.one_by_one else None]
         run.letters, run.mailbox = letters, run.mailbox[len(letters) :]
         step = advance(run, letters, at, self.brake.blocks, asking=not self.brake.stopping)
-        for key in step.ask:
-            if key not in run.probes:
-                self.caller.ask(run, key)
+        for key in [key for key in step.ask if key not in run.probes | step.begun]:
+            self.caller.ask(run, key)
         if not step.events and not step.is_due_for_nothing(run):
             run.letters, run.refusals = [], 0
             self._look_at(run, step.due)
@@ -185,7 +183,7 @@ class Runner:
             self.read_again(run)
             return None
         run.writing, run.at = append, at
-        run.news, run.more = step.news(), step.more
+        run.news, run.more, run.to_ask = step.news(), step.more, sorted(step.begun)
         run.cut_off = min([sending.send_by for sending in step.sendings], default=0.0)
         run.outgoing = [
             Outgoing(sending.key, sending.attempt, sending.send_by, now + (sending.send_by - at))
@@ -256,7 +254,9 @@ class Runner:
             return
         for outgoing in run.outgoing:
             self.caller.send(run, outgoing)
-        run.outgoing = []
+        for key in run.to_ask:
+            self.caller.ask(run, key)
+        run.outgoing, run.to_ask = [], []
         passed = append.due is not None and append.due <= self._clock.now()
         if run.mailbox or run.more or passed:  # the commit may have outlasted a short wait
             self.touch(run)

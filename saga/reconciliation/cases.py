@@ -10,6 +10,7 @@ from typing import Any
 from saga.journal.history import History
 from saga.journal.quarantine import DAMAGED
 from saga.machine.bounds import look_bound
+from saga.machine.budgets import least_raise
 from saga.machine.facts import Error, Json
 from saga.machine.state import Case as CaseState
 from saga.machine.state import step_of
@@ -33,7 +34,8 @@ class Case:
     and what follows. `not_before`: a verdict that nothing happened needs a look at the provider
     from after that time (`None`: no such bound, or a call of it still runs). `read_at` is when this
     was read. `receipts`: everything that was returned for the action, the recorded one first.
-    `receipt_fields`: names and types of the receipt that `landed` needs, where known.
+    `receipt_fields`: names and types of the receipt that `landed` needs, where known. `least`: what
+    `raise` needs as evidence at least, as "EUR=150.00".
     """
 
     id: str
@@ -58,6 +60,7 @@ class Case:
     verdicts: dict[str, str]
     receipts: tuple[Json, ...]
     receipt_fields: dict[str, Any]
+    least: str = ""
 
 
 def case_view(
@@ -92,6 +95,7 @@ def case_view(
         verdicts=verdicts(history.spec, state, case) if case.state == "open" else {},
         receipts=(*([action.receipt] if action.state == "landed" else []), *action.others),
         receipt_fields=receipt_fields,
+        least=least_raise(history.spec, state, action) if case.kind == "budget" else "",
     )
 
 

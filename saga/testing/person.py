@@ -50,7 +50,7 @@ def _decided(
             reason="explored",
             actor="explorer",
             receipt=receipt if verdict == "landed" else None,
-            evidence="seen at the provider" if verdict == "undone" else None,
+            evidence={"undone": "seen at the provider", "raise": case.least}.get(verdict),
             looked_at=clock.now(),
         )
     except NotAllowed:

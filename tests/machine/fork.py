@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from saga.machine.progress import Progress, WayBack
 from saga.machine.state import Action, Attempt, Case, RunState
+from tests.machine.budget_laws import fork_spending
 
 __all__ = ["fork"]
 
@@ -32,6 +33,7 @@ def fork(state: RunState) -> RunState:
     twin.begun = dict(state.begun)
     twin.signals = dict(state.signals)
     twin.ready = list(state.ready)
+    twin.spending = fork_spending(state.spending)
     twin.cases = {key: Case(*_of_case(case)) for key, case in state.cases.items()}
     return twin
 

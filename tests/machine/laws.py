@@ -20,6 +20,12 @@ from saga.machine.plan import AskNow, Plan, plan
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
+from tests.machine.budget_laws import (
+    calls_counted,
+    counted,
+    never_asked_unrecorded,
+    within_budget,
+)
 from tests.machine.indices import check_indices
 from tests.machine.orders import in_turn, order_for
 from tests.machine.world import LawBroken
@@ -37,18 +43,12 @@ def check(
     at = command.at
     end = before.outcome, before.cause, before.ended_at
     was_over = before.phase == "ended"
+    calls = calls_counted(before)
     for event in events:
-        if isinstance(event, Intended):
-            _intent(spec, before, event)
-        elif isinstance(event, Sending):
-            _sending(spec, before, event, at)
-        elif isinstance(event, WindingDown):
-            _turn(spec, before, event)
-        elif isinstance(event, CaseOpened) and before.actions[event.key].case is not None:
-            raise LawBroken("10", f"a second open case of {event.key}")
-        evolve(before, event, at)
+        _event(spec, before, event, command)
     if before != after:
         raise LawBroken("14", "the events do not lead to the state")
+    counted(calls, events, after)
     if was_over and (after.outcome, after.cause, after.ended_at) != end:
         raise LawBroken("7", "an ended run has changed")
     if after.phase == "ended" and not was_over:
@@ -57,8 +57,25 @@ def check(
         raise LawBroken("13", f"{more} was not committed with it")
     check_indices(after)
     planned = plan(spec, after, at)
+    never_asked_unrecorded(after, planned)
     _never_stuck(spec, after, planned, at)
     return planned
+
+
+def _event(spec: SagaSpec, before: RunState, event: Event, command: Command) -> None:
+    """Whether one event may follow; then it is applied."""
+    at = command.at
+    if before.spending is not None:
+        within_budget(spec, before, event, command)
+    if isinstance(event, Intended):
+        _intent(spec, before, event)
+    elif isinstance(event, Sending):
+        _sending(spec, before, event, at)
+    elif isinstance(event, WindingDown):
+        _turn(spec, before, event)
+    elif isinstance(event, CaseOpened) and before.actions[event.key].case is not None:
+        raise LawBroken("10", f"a second open case of {event.key}")
+    evolve(before, event, at)
 
 
 # Deadlines of one branch: as when it is refused, the others settle while the run is undone.
@@ -235,7 +252,7 @@ def _may_wait(spec: SagaSpec, action: Action) -> bool:
     """An intent without a sending: nothing is called, people decide first, or another item does."""
     step = step_of(spec.steps, action)
     targeted = step.each is not None and step.each.on_unknown == "hold_target"
-    return step.wait is not None or action.approval is not None or targeted
+    return step.wait is not None or action.approval is not None or targeted or bool(spec.budget)
 
 
 def _stands(state: RunState, action: Action) -> bool:

@@ -51,7 +51,16 @@ def likeness_of_run(spec: SagaSpec, state: RunState, now: float) -> Hashable:
         ),
         None if deadline is None or state.phase != "running" else max(deadline - now, -1.0),
         tuple(_action(spec, state, action, now) for action in state.actions.values()),
+        _spending(state),
     )
+
+
+def _spending(state: RunState) -> Hashable:
+    spending = state.spending
+    if spending is None:
+        return None
+    parts = spending.spent, spending.raised, spending.charged
+    return *(tuple(sorted(part.items())) for part in parts), frozenset(spending.asking)
 
 
 def _landings(spec: SagaSpec, state: RunState, world: World, key: str, now: float) -> Hashable:

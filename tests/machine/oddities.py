@@ -7,6 +7,7 @@ from itertools import product
 
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import (
+    BeginProbe,
     Cancel,
     Command,
     Decide,
@@ -84,6 +85,7 @@ def _of_step(step: int, now: float) -> Iterator[Command]:
 
 def _of_key(state: RunState, key: str, now: float) -> Iterator[Command]:
     yield Send(at=now, fence=1, key=key, threaded=False)
+    yield BeginProbe(at=now, key=key)
     for attempt, result in product((1, 99), ("landed", "refused", "not_sent", "yes")):
         yield Reply(at=now, key=key, attempt=attempt, result=result)
     for answer in ("landed", "absent", "yes"):

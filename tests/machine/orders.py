@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saga.machine.commands import Command, Intend, Send, Start, Wake
-from saga.machine.plan import BeginNow, Plan, SendNow, Todo
+from saga.machine.commands import BeginProbe, Command, Intend, Send, Start, Wake
+from saga.machine.plan import BeginNow, BeginProbeNow, Plan, SendNow, Todo
 from saga.machine.state import FORWARD, UNDO, RunState
 
 __all__ = ["START", "digest_of", "in_turn", "order_for"]
@@ -31,7 +31,7 @@ def order_for(
             generation=todo.generation,
             target="-",
             digest=digest_of(todo.step, todo.of_key),
-            args={"of": state.steps[todo.step].name},
+            args={"of": state.steps[todo.step].name, "n": "1.5"},
             threaded=threaded,
             version=7,
             item=todo.item,
@@ -39,6 +39,8 @@ def order_for(
         )
     if isinstance(todo, SendNow):
         return Send(at=at, fence=fence, key=todo.key, threaded=threaded)
+    if isinstance(todo, BeginProbeNow):
+        return BeginProbe(at=at, key=todo.key)
     return Wake(at=at)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saga.definition.spec import SagaSpec
+from saga.machine.budgets import least_raise
 from saga.machine.commands import Cancel, Decide, Lost, Report, Resolve, Signal
 from saga.machine.state import RunState, step_of
 from saga.machine.verdicts import verdicts
@@ -114,6 +115,6 @@ def _verdicts(
                 case_version=case.version,
                 looked_at=now,
                 receipt=landings[-1].receipt if verdict == "landed" else None,
-                evidence="I did it" if verdict == "undone" else None,
+                evidence=least_raise(spec, state, action) if verdict == "raise" else "I did it",
             )
             yield Edge(f"{case.id}: {case.kind}, {verdict}", after, budget, command)

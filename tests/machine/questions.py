@@ -136,7 +136,7 @@ def _of_case(
             evidence="I did it myself" if of == "undone" else None,
         )
 
-    for of in VERDICTS:
+    for of in VERDICTS[:6]:  # the others are about a budget, and none of these sagas has one
         yield f"case of {name}: {of}", verdict(of)
     yield f"case of {name}: retry, looked before", verdict("retry", looked_at=0.0)
     yield f"case of {name}: accept, old version", verdict("accept", version=case.version - 1)

@@ -7,8 +7,9 @@ time: a call takes at most 1, is under way for at most 2, shows in a probe after
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 from saga.definition.spec import (
     ApprovalSpec,
@@ -58,6 +59,8 @@ WORDS = {
     "thrice": "three attempts",
     "lives": "two generations without a person",
     "forgetful": "keys are honoured for a short time only",
+    "priced": "it costs as many EUR as its argument n says",
+    "mail": "it costs one mail",
 }
 
 
@@ -69,26 +72,34 @@ PATHS = {
 }
 
 
-def line(*steps: str, deadline: float | None = None) -> SagaSpec:
+def line(*steps: str, deadline: float | None = None, **budget: float) -> SagaSpec:
     """A saga whose steps follow each other."""
-    return saga(steps, [[i - 1] if i else [] for i in range(len(steps))], deadline)
+    return saga(steps, [[i - 1] if i else [] for i in range(len(steps))], deadline, **budget)
 
 
 def saga(
-    steps: Sequence[str], after: Sequence[Sequence[int]], deadline: float | None = None
+    steps: Sequence[str],
+    after: Sequence[Sequence[int]],
+    deadline: float | None = None,
+    **budget: float,
 ) -> SagaSpec:
-    """A saga of `steps`, each after the positions that `after` names."""
+    """A saga of `steps`, each after the positions that `after` names; its budget by name."""
     return SagaSpec(
         name="small",
         version=1,
         digest="sha256:small",
         deadline=deadline,
-        steps=tuple(_step(index, words.split(), after) for index, words in enumerate(steps)),
+        steps=tuple(
+            _step(index, words.split(), after, budget) for index, words in enumerate(steps)
+        ),
         limits=(("g", 2.0),) if any("grouped" in words for words in steps) else (),
+        budget=tuple((name, Decimal(str(limit))) for name, limit in budget.items()),
     )
 
 
-def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepSpec:
+def _step(
+    index: int, words: list[str], after: Sequence[Sequence[int]], budget: Mapping[str, float]
+) -> StepSpec:
     assert set(words) <= set(WORDS), words
     undo: UndoKind = "compensation"
     if "reads" in words:
@@ -101,7 +112,7 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
     step = StepSpec(
         index=index,
         name="abcdefgh"[index],
-        effect=_contract("do", words, deadline=None),
+        effect=replace(_contract("do", words, deadline=None), cost=_cost(words, budget)),
         undo=undo,
         compensation=_contract("undo", words, deadline=3.0 if "hurry" in words else None)
         if undo == "compensation"
@@ -120,6 +131,14 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
     )
     other = replace(step, name=f"{step.name}2", approval=None)
     return replace(step, instead=(other,)) if "else" in words else step
+
+
+def _cost(words: list[str], budget: Mapping[str, float]) -> tuple[tuple[str, str | Decimal], ...]:
+    """As in a specification: only what the saga has a budget for."""
+    euro, mail = ("EUR", "n"), ("mails", Decimal(1))
+    found: tuple[tuple[str, str | Decimal], ...] = ()
+    found += (euro,) * ("priced" in words) + (mail,) * ("mail" in words)
+    return tuple((unit, price) for unit, price in found if unit in budget)
 
 
 def _each(words: list[str]) -> EachSpec | None:

@@ -14,10 +14,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saga.definition.spec import SagaSpec
-from saga.machine.commands import Command, Intend, Rejected, Report, Send
+from saga.machine.commands import BeginProbe, Command, Intend, Rejected, Report, Send
 from saga.machine.decide import decide, transition
 from saga.machine.forward import is_on_path
-from saga.machine.plan import BeginNow, DecideNow, Plan, SendNow, plan
+from saga.machine.plan import BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, plan
 from saga.machine.state import FORWARD, RunState, new_state, step_of
 from tests.machine.edges import Budget, Edge
 from tests.machine.fork import fork
@@ -175,6 +175,8 @@ def _was_due(node: Node, command: Command) -> None:
             # As above: a sending that settles can go on beside.
             settles = bool(state.actions[command.key].open) and DecideNow() in planned
             due = SendNow(command.key) in planned or settles
+        case BeginProbe():
+            due = BeginProbeNow(command.key) in planned or DecideNow() in planned
         case Report():
             due = command.digest == state.actions[command.key].digest
         case _:

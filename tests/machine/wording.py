@@ -16,7 +16,7 @@ from saga.machine.bounds import absence_bound, look_bound, under_way_until
 from saga.machine.commands import Rejected
 from saga.machine.decide import Decision
 from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, WindingDown
-from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, Todo
+from saga.machine.plan import AskNow, BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, Todo
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
 
@@ -140,7 +140,7 @@ def _todo(spec: SagaSpec, state: RunState, todo: Todo) -> str:
             return f"begin {name}" + (f"~{todo.generation}" if todo.generation > 1 else "")
         case SendNow():
             return f"send {name_of(spec, state.actions[todo.key])}"
-        case AskNow():
+        case BeginProbeNow() | AskNow():
             return f"ask about {name_of(spec, state.actions[todo.key])}"
         case DecideNow():
             return "decide"

@@ -29,7 +29,7 @@ from saga.machine.commands import (
     Wake,
 )
 from saga.machine.decide import transition
-from saga.machine.plan import AskNow, BeginNow, DecideNow, SendNow, Todo, plan
+from saga.machine.plan import AskNow, BeginNow, BeginProbeNow, DecideNow, SendNow, Todo, plan
 from saga.machine.state import RunState, new_state
 from tests.protocol.agreement import differences, key_in, name_of, receipt_of
 from tests.protocol.machine import Machine
@@ -167,7 +167,7 @@ class Alongside:
             case AskNow(key=name):
                 answer = "absent" if self.model.setting.probe == "answers" else "cannot_say"
                 return Record("probe", key_in(pair.run, name), result=answer)
-            case DecideNow():
+            case BeginProbeNow() | DecideNow():
                 raise AssertionError("it is no call")
 
     # What comes from elsewhere
