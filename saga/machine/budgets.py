@@ -45,7 +45,7 @@ _RAISE = re.compile(r"\s*([A-Za-z0-9._:-]+)\s*=\s*([0-9]+(?:\.[0-9]+)?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class _Excess:
     """A budget that something would exceed."""
 
     name: str
@@ -94,7 +94,7 @@ def stands_back(state: RunState, action: Action) -> bool:
 
 def exceeded(
     spec: SagaSpec, state: RunState, action: Action, *, probe: bool = False
-) -> list[Excess]:
+) -> list[_Excess]:
     """What one more probe or sending of an action would exceed."""
     spending = state.spending
     if spending is None or not held_up(state, action):
@@ -122,17 +122,17 @@ def _excess(
     spec: SagaSpec,
     state: RunState,
     takes: Iterable[tuple[str, Decimal]],
-) -> list[Excess]:
+) -> list[_Excess]:
     assert state.spending is not None
     spent, most = state.spending.spent, limits(spec, state)
     return [
-        Excess(name, most[name], spent[name], cost)
+        _Excess(name, most[name], spent[name], cost)
         for name, cost in takes
         if cost and name in most and total(spent[name], cost) > most[name]
     ]
 
 
-def _wanted(spec: SagaSpec, state: RunState, action: Action) -> list[Excess]:
+def _wanted(spec: SagaSpec, state: RunState, action: Action) -> list[_Excess]:
     """What keeps an action that has the case: a probe of an unknown one, else a sending."""
     if action.state == "unknown" and step_of(spec.steps, action).effect.probe:
         found = exceeded(spec, state, action, probe=True)

@@ -77,8 +77,8 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
         too_much = move is not None and move.next is Next.GIVE_UP
         return None if too_much and action.case is not None else move
     if action.case is not None:
-        asked = action.approval if action.state == "intended" else None
-        return None if asked is None else Move(Next.WAIT, asked.expires_at)
+        approval = action.approval if action.state == "intended" else None
+        return None if approval is None else Move(Next.WAIT, approval.expires_at)
     return way_out(spec, state, action, now)
 
 
