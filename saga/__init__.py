@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from saga.machine.settlement import Line
     from saga.orchestrator.orchestrator import Orchestrator
     from saga.reconciliation.cases import Case
-    from saga.views import ActionView, Failure, ItemCounts, Run, Spent, StepView
+    from saga.spent import Spent
+    from saga.views import ActionView, Failure, ItemCounts, Run, StepView
 
 # Imported when first used: a definition, or `saga --help`, needs no database library.
 _LATER = {
@@ -70,7 +71,7 @@ _LATER = {
     "Line": "saga.machine.settlement",
     "Orchestrator": "saga.orchestrator.orchestrator",
     "Run": "saga.views",
-    "Spent": "saga.views",
+    "Spent": "saga.spent",
     "StepView": "saga.views",
 }
 

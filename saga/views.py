@@ -6,28 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
-from saga.definition.amounts import shown
-from saga.definition.spec import ATTEMPTS, CALLS
 from saga.journal.history import History
 from saga.machine.approving import open_approvals
-from saga.machine.budgets import limits
 from saga.machine.facts import Error, Json
 from saga.machine.settlement import Line, settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
+from saga.spent import Spent, run_budget
 
 __all__ = [
     "ActionView",
     "Failure",
     "ItemCounts",
     "Run",
-    "Spent",
     "StepView",
     "damaged_view",
     "moment",
-    "run_budget",
     "run_view",
     "since",
 ]
@@ -88,14 +83,6 @@ class Failure:
     state: str
     error: Error | None
     item: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """One budget of a run: how much of it is used up; whole numbers for calls and attempts."""
-
-    limit: Decimal | int
-    spent: Decimal | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +161,6 @@ def run_view(history: History, notice: str = "") -> Run:
         budget=run_budget(history),
         notice=notice,
     )
-
-
-def run_budget(history: History) -> dict[str, Spent]:
-    """By name, how much of each budget of a run is used up."""
-    spending = history.state.spending
-    if spending is None:
-        return {}
-    return {
-        name: Spent(int(limit), int(spending.spent[name]))
-        if name in (CALLS, ATTEMPTS)
-        else Spent(Decimal(shown(limit)), Decimal(shown(spending.spent[name])))
-        for name, limit in limits(history.spec, history.state).items()
-    }
 
 
 def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:

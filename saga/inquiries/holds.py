@@ -17,11 +17,13 @@ from saga.journal.pauses import Pause
 from saga.machine.budgets import paused
 from saga.machine.forward import goes_forward
 from saga.machine.items import next_items
+from saga.machine.moves import Move, Next
 from saga.machine.state import FORWARD, UNDO, Action, step_of
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
-from saga.machine.ways import Move, Next, next_move
-from saga.views import moment, run_budget
+from saga.machine.ways import next_move
+from saga.spent import run_budget
+from saga.views import moment
 
 __all__ = ["action_holds", "case_holds", "late_holds", "step_holds"]
 

@@ -6,8 +6,8 @@ from math import inf
 
 from saga.inquiries.hold import Hold, clock_time
 from saga.journal.history import History
+from saga.machine.moves import Move
 from saga.machine.state import FORWARD, Action, Asked, step_of
-from saga.machine.ways import Move
 from saga.views import moment
 
 __all__ = ["wait_hold"]

@@ -21,13 +21,14 @@ from saga.machine.events import (
 )
 from saga.machine.facts import Error
 from saga.machine.forward import stopped, unfinished, winds_down
+from saga.machine.moves import Next
 from saga.machine.savepoints import path_taken, turned_back
 from saga.machine.spreading import spread
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.unwinding import settled
 from saga.machine.waiting import begun_waits, ended_waits
 from saga.machine.watching import last_reading, watch_until
-from saga.machine.ways import Next, contract_of, next_move, way_out
+from saga.machine.ways import contract_of, next_move, way_out
 
 __all__ = ["case_for", "consequences", "settled_by_evidence", "winding_down"]
 

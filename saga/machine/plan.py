@@ -16,10 +16,11 @@ from saga.machine.commands import Intend, Unfreezable
 from saga.machine.follow import consequences
 from saga.machine.forward import begins_in_time, goes_forward, unfinished
 from saga.machine.items import next_items
+from saga.machine.moves import Next
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.unwinding import may_undo, undo_ready
 from saga.machine.watching import last_reading
-from saga.machine.ways import Next, next_move
+from saga.machine.ways import next_move
 
 __all__ = [
     "AskNow",

@@ -25,10 +25,11 @@ from saga.machine.events import Event
 from saga.machine.facts import Error, Json
 from saga.machine.follow import case_for, settled_by_evidence
 from saga.machine.forward import is_on_path
+from saga.machine.moves import Next
 from saga.machine.state import FORWARD, UNDO, Action, RunState, step_of
 from saga.machine.waits import wait_before
 from saga.machine.watching import watch_until
-from saga.machine.ways import Next, contract_of, next_move
+from saga.machine.ways import contract_of, next_move
 
 __all__ = ["answered", "landed", "lost", "replied"]
 

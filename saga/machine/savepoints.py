@@ -10,8 +10,9 @@ from __future__ import annotations
 from saga.definition.spec import SagaSpec
 from saga.machine.dead_ends import spent
 from saga.machine.events import Event, PathTaken, TurnedBack
+from saga.machine.moves import Next
 from saga.machine.state import FORWARD, UNDO, Action, RunState, step_of
-from saga.machine.ways import Next, contract_of, next_move, savepoint_of
+from saga.machine.ways import contract_of, next_move, savepoint_of
 
 __all__ = ["path_taken", "turned_back"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from itertools import islice
 
 from saga.definition.spec import SagaSpec
+from saga.machine.moves import Next
 from saga.machine.state import FORWARD, Action, RunState
-from saga.machine.ways import Next, next_move
+from saga.machine.ways import next_move
 
 __all__ = ["may_undo", "settled", "undo_ready"]
 

@@ -9,8 +9,9 @@ has landed is undone by itself, under the key written ahead for it, or becomes a
 from __future__ import annotations
 
 from saga.definition.spec import SagaSpec
+from saga.machine.moves import Move, Next
 from saga.machine.state import Action
-from saga.machine.ways import Move, Next, contract_of
+from saga.machine.ways import contract_of
 
 __all__ = ["last_reading", "watch_until"]
 

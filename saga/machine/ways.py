@@ -8,8 +8,6 @@ records what it means when there is no way left, `decide` checks against it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum, auto
 from math import inf
 
 from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
@@ -17,11 +15,10 @@ from saga.machine.bounds import absence_bound, under_way
 from saga.machine.budgets import exceeded, held_up, stands_back
 from saga.machine.forward import begins_in_time, leads_on, winds_down
 from saga.machine.items import holds
+from saga.machine.moves import LEAVING, Move, Next
 from saga.machine.state import FORWARD, Action, RunState, step_of
 
 __all__ = [
-    "Move",
-    "Next",
     "contract_of",
     "next_move",
     "savepoint_of",
@@ -30,33 +27,6 @@ __all__ = [
 
 
 _EXPIRED = ("Expired", "ApprovalExpired")  # of a wait, of an approval
-
-
-class Next(Enum):
-    """What comes next for an action."""
-
-    WAIT = auto()  # a step that only waits, or for an approval, at most until `at`
-    AWAIT = auto()  # a call is in flight (`at` is its `send_by`), or has still not returned
-    SEND = auto()  # one more attempt under its key
-    PROBE = auto()  # ask by key
-    RENEW = auto()  # a new generation, by policy or a person's word
-    INSTEAD = auto()  # the next alternative of a step that did not happen and will not
-    BLIND = auto()  # unknown for good: undo it without a receipt
-    SKIP = auto()  # an optional step that did not happen and will not
-    FAIL = auto()  # a forward action that did not happen and will not: the run winds down
-    GIVE_UP = auto()  # a person's turn
-
-
-_LEAVING = (Next.SEND, Next.RENEW, Next.INSTEAD)  # something new is sent
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """`at` is the earliest time (unix seconds); `why` a cause (FAIL) or a case kind (GIVE_UP)."""
-
-    next: Next
-    at: float
-    why: str = ""
 
 
 def contract_of(spec: SagaSpec, action: Action) -> ContractSpec:
@@ -90,7 +60,7 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
 
 def _held(spec: SagaSpec, state: RunState, action: Action, move: Move | None) -> Move | None:
     """The same move, unless another item of the same `Each` holds it."""
-    if move is None or not state.spreads or move.next not in _LEAVING:
+    if move is None or not state.spreads or move.next not in LEAVING:
         return move
     if action.direction != FORWARD or action.state == "unknown":
         return move  # it settles what holds the others
@@ -104,7 +74,7 @@ def _afforded(
 
     What is unknown is asked about where sending it again would be too much.
     """
-    if (move.next not in _LEAVING and move.next is not Next.PROBE) or move.at > now:
+    if (move.next not in LEAVING and move.next is not Next.PROBE) or move.at > now:
         return move
     if not held_up(state, action):
         return move

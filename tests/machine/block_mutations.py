@@ -1,4 +1,4 @@
-"""Faults about waits, approvals, branches and sub-sagas, as in `tests.machine.mutations`."""
+"""Faults about waits, approvals, branches, budgets and more, as in `tests.machine.mutations`."""
 
 from __future__ import annotations
 
@@ -116,6 +116,75 @@ BLOCK_MUTATIONS = {
         "results",
         'reply.result == "satisfied" and action.direction == FORWARD and len(action.open) == 1:',
         'reply.result == "satisfied" and action.direction == FORWARD:',
+        "unit",
+    ),
+    "a probe counts nothing": Mutation(
+        "spending",
+        "        case ProbeBegun():\n            spending.use(CALLS)\n",
+        "        case ProbeBegun():\n",
+        "law budget",
+        "keys query thrice priced, 3 calls / lost answers and a crash",
+    ),
+    "a probe is made before it is on record": Mutation(
+        "plan",
+        "    if counts_probes(state) and not is_asked(state, action):\n        return Begin",
+        "    if False:\n        return Begin",
+        "law budget",
+        "keys query thrice priced, 3 calls / lost answers and a crash",
+    ),
+    "the budget holds up what settles a cancelled run": Mutation(
+        "budgets",
+        "action.direction != FORWARD or stopped(state):",
+        "action.direction != FORWARD:",
+        "law budget",
+        "keys query irreversible priced, 2 calls / a lost answer, a cancel",
+    ),
+    "a straggler that may land is given back": Mutation(
+        "spending",
+        'if action.state == "landed" or action.watch is not None:',
+        'if action.state == "landed":',
+        "law budget",
+        "query late priced, 2 EUR, 3 calls / a straggler, a person",
+    ),
+    "a second effect is free": Mutation(
+        "spending",
+        "count = len(action.others) + _may_have_landed(action)",
+        "count = int(_may_have_landed(action))",
+        "law budget",
+        "query late priced, 2 EUR, 3 calls / a straggler, a person",
+    ),
+    "the first sending is not looked at": Mutation(
+        "decide",
+        "too_much(spec, state, contract, command.args):",
+        "False:",
+        "law budget",
+        "keys thrice priced, 1 EUR / many not sent, a slow owner",
+    ),
+    "a retry is not looked at": Mutation(
+        "ways",
+        "if not exceeded(spec, state, action, probe=asks):",
+        "if not asks or not exceeded(spec, state, action, probe=asks):",
+        "law budget",
+        "keys thrice priced, 1 attempts / many not sent, a slow owner",
+    ),
+    "others begin while a person is asked": Mutation(
+        "budgets",
+        "return state.spending is not None and state.spending.case is not None",
+        "return False",
+        "law budget",
+        "3 branches of keys mail, 1 mails / a cancel",
+    ),
+    "what was refused is not given back": Mutation(
+        "spending",
+        'action.state not in ("refused", "absent", "skipped")',
+        'action.state not in ("absent", "skipped")',
+        "law budget",
+        "keys mail beside keys mail, 1 mails / a lost answer, a cancel",
+    ),
+    "a probe that died goes on counting as asked": Mutation(
+        "decide",
+        "[*lost(spec, state, command.at), *lost_probes(state)]",
+        "[*lost(spec, state, command.at)]",
         "unit",
     ),
 }

@@ -6,9 +6,10 @@ its reason (`tests.machine.moves`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 
 from saga.definition.spec import SagaSpec
+from tests.machine.budget_walks import budget_walks
 from tests.machine.edges import Budget
 from tests.machine.sagas import line, saga
 from tests.machine.walk import Walk
@@ -85,7 +86,7 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         yield from _items(provider)
         yield from _alternatives(provider)
         yield from _savepoints(provider)
-        yield from _budgets(provider)
+        yield from budget_walks(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -198,39 +199,6 @@ def _savepoints(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     steps = first, "signal first", other
     name = f"{first} > signal first, or {other}"
     yield name, saga(steps, [[], [0], []]), "signals, a cancel, a crash", False
-
-
-def _budgets(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
-    """What is counted, in each direction, of items and beside others; and what a person allows."""
-    crash, slow = "lost answers and a crash", "many not sent, a slow owner"
-    priced = f"{provider} thrice priced"
-    for limits in ({"calls": 1}, {"calls": 2}, {"calls": 3}, {"attempts": 1}, {"EUR": 1.0}):
-        name = f"{priced}, {_said(limits)}"
-        for trouble in (SOME, crash, slow, "refusals, a cancel, a person"):
-            yield name, line(priced, **limits), trouble, False
-    yield f"{priced}, in threads, 3 calls", line(priced, calls=3), crash, True
-    yield f"{priced} lives, 2 EUR", line(f"{priced} lives", EUR=2), SOME, False
-    for special in ("pivot", "irreversible", "optional", "approved", "blind", "late"):
-        words = f"{provider} {special} priced"
-        yield f"{words}, 1 attempts", line(words, attempts=1), SOME, False
-        yield f"{words}, 2 calls", line(words, calls=2), "a lost answer, a cancel", False
-        yield f"{words}, 1 EUR", line(words, EUR=1), "decisions, a refusal, a slow owner", False
-    twice = f"{provider} mail", f"{provider} mail"
-    for limits in ({"calls": 2}, {"mails": 1}, {"attempts": 1, "mails": 1}):
-        beside = saga(twice, [[], []], **limits)
-        yield f"{' beside '.join(twice)}, {_said(limits)}", beside, "a lost answer, a cancel", False
-        name = f"{' > '.join(twice)}, {_said(limits)}"
-        yield name, line(*twice, **limits), "a lost answer, a refusal, a person", False
-    for special in ("lone", "targeted", "serial"):
-        words = f"{provider} each {special} mail"
-        yield f"{words}, 1 mails", line(words, mails=1), "a lost answer, a refusal, a person", False
-    late = f"{provider} late priced"
-    for trouble in ("a straggler, a person", "a straggler, a cancel"):
-        yield f"{late}, 2 EUR, 3 calls", line(late, EUR=2, calls=3), trouble, False
-
-
-def _said(limits: Mapping[str, float]) -> str:
-    return ", ".join(f"{limit:g} {name}" for name, limit in limits.items())
 
 
 def _late(*steps: str) -> SagaSpec:
