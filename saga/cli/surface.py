@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -121,7 +122,9 @@ class Surface:
 
 
 def plain(value: Any) -> Any:
-    """A view as JSON: fields by their names, times in ISO 8601 with their offset."""
+    """A view as JSON: fields by their names, times in ISO 8601 with their offset,
+    exact numbers as text.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         return {name: plain(getattr(value, name)) for name in names}
@@ -131,6 +134,8 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
     return streams.encodable(value) if isinstance(value, str) else value
 
 
