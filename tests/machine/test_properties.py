@@ -23,6 +23,12 @@ from tests.machine.world import World
 
 PROVIDERS = ("keys query", "keys", "query", "nothing", "keys query late", "keys forgetful")
 SPECIALS = ("", "", "", "blind", "passable", "hurry", "thrice", "once", "reads", "irreversible")
+BUDGETS: tuple[dict[str, float], ...] = (
+    {},
+    {},
+    {"calls": 4},
+    {"attempts": 3, "EUR": 4, "mails": 2},
+)
 PLENTY = Budget(
     unknown=4,
     refused=2,
@@ -50,7 +56,9 @@ def sagas(draw: st.DrawFn) -> SagaSpec:
         sorted(draw(st.sets(st.integers(0, index - 1), max_size=3)) if index else ())
         for index in range(count)
     ]
-    return saga(steps, after, draw(st.none() | st.sampled_from([2.0, 8.0])))
+    if budget := draw(st.sampled_from(BUDGETS)):
+        steps = [f"{words} priced mail" for words in steps]
+    return saga(steps, after, draw(st.none() | st.sampled_from([2.0, 8.0])), **budget)
 
 
 def replayed(spec: SagaSpec, journal: list[tuple[float, Event]]) -> RunState:
