@@ -252,8 +252,8 @@ def _case_closed(state: RunState, event: CaseClosed, at: float) -> None:
     case.version += 1
     action = state.actions[case.key]
     action.case = None
-    if action.wish == "probe":
-        action.wish = None  # it was asked for because of the case
+    if action.wish == "probe" and action.state != "unknown":
+        action.wish = None  # the case was why it was asked for, and nothing else needs the answer
     state.open_cases -= 1
     if event.verdict is not None and case.kind == "late":
         action.answered_for = True

@@ -179,7 +179,7 @@ BLOCK_MUTATIONS = {
         'action.state not in ("refused", "absent", "skipped")',
         'action.state not in ("absent", "skipped")',
         "law budget",
-        "keys mail beside keys mail, 1 mails / a lost answer, a cancel",
+        "keys mail > keys mail, 1 mails / a lost answer, a refusal, a person",
     ),
     "a probe that died goes on counting as asked": Mutation(
         "decide",
