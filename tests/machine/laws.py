@@ -228,7 +228,11 @@ def _settled(spec: SagaSpec, after: RunState) -> None:
     ]
     open_ones = [line for line in lines if line.fate == "open"]
     if after.outcome == "completed":
-        missing = {step.name for step in spec.steps if not (step.optional or step.wait)}
+        missing = {
+            step.name
+            for step in spec.steps
+            if not (step.optional or step.wait) and after.progress[step.index].size
+        }
         missing -= {line.step for line in lines if line.fate in ("landed", "satisfied")}
         if missing:
             raise LawBroken("8", f"completed, and the settlement lacks {missing}")
