@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from saga.machine.settlement import settlement
 from tests.machine.list_ride import ListRide, listing
 from tests.machine.ride import refusal
@@ -135,6 +137,16 @@ def test_a_declared_pivot_is_one_when_all_items_have_landed() -> None:
     ride.done("a#1")
     assert ride.state.past_pivot
     assert refusal(ride.cancel()) == "point_of_no_return"
+
+
+@pytest.mark.parametrize("order", [("landed", "refused"), ("refused", "landed")])
+def test_an_optional_pivot_is_one_in_whatever_order_its_items_end(order: tuple[str, str]) -> None:
+    ride = ListRide(listing("keys each pivot optional", "keys reads", parallel=2), ["x"] * 2)
+    ride.go()
+    for number, result in enumerate(order):
+        ride.reply(f"a#{number}", result)
+    assert ride.states().split() == ["landed" if one == "landed" else "skipped" for one in order]
+    assert ride.state.past_pivot
 
 
 def test_an_optional_pivot_of_which_nothing_landed_is_none() -> None:
