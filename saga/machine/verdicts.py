@@ -52,7 +52,9 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         }
     contract = contract_of(spec, action)
     forward, unknown = action.direction == FORWARD, action.state == "unknown"
-    again = not (forward and stopped(state))
+    # A list that could not be gone over is no action that could be sent.
+    whole = action.item is None and spec.steps[action.step].each is not None
+    again = not (forward and stopped(state)) and not whole
     offered: dict[str, str] = {}
     if contract.probe:
         offered["probe"] = "The provider is asked now; the answer may settle and close the case."

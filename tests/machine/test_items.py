@@ -76,6 +76,16 @@ def test_a_bad_list_is_skipped_where_the_step_is_optional() -> None:
     assert (ride.phase, ride.action("a").state) == ("completed", "skipped")
 
 
+def test_past_the_pivot_a_bad_list_is_a_persons_and_is_never_sent_as_a_whole() -> None:
+    ride = ListRide(listing("keys pivot", "keys each reads"), "no list")
+    ride.done("a")
+    assert ride.cases == ["exhausted b"]
+    for verdict in ("retry", "absent", "undone"):
+        assert refusal(ride.resolve("b", verdict, evidence="none")), verdict
+    ride.resolve("b", "landed", receipt={})
+    assert ride.phase == "completed"
+
+
 def test_an_empty_list_is_done_at_once() -> None:
     ride = ListRide(listing("keys each", "keys", "keys each"), [])
     assert ride.told[-3:] == ["spread", "intended", "sending"] or ride.go() == ["b"]
