@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -24,7 +23,7 @@ from saga import (
 )
 from tests.cases.ledger import Ledger
 from tests.cases.scripted import FAST, PROVIDERS, Proof, lifespan
-from tests.cases.waiting import until
+from tests.cases.waiting import until, until_then
 from tests.cases.world import World
 
 TEN = [f"n{number}" for number in range(10)]
@@ -47,8 +46,8 @@ async def send(call: Call[Note]) -> Proof:
     ledger = call.resource(Ledger)
     ledger.called(call, item=call.item)
     receipt = ledger.land(call, item=call.item)
-    while call.args.to in call.args.held and not ledger.is_open("gate"):
-        await asyncio.sleep(0.005)
+    if call.args.to in call.args.held:
+        await until_then(lambda: ledger.is_open("gate"), "the gate is open")
     return Proof(receipt_id=receipt, idempotency_key=call.key)
 
 
