@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from saga.definition.keys import place_of
 from saga.inquiries.hold import Hold, clock_time
-from saga.inquiries.listing import items_hold
+from saga.inquiries.listing import items_hold, sent_hold
 from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
@@ -49,6 +49,8 @@ def action_holds(
     for action in history.state.active.values():
         move = next_move(history.spec, history.state, action, now)
         if move is None:
+            if (held := sent_hold(history, action)) is not None:
+                yield held
             continue
         pause = _pause(history, action.step, action.direction, pauses)
         if pause is not None and move.next in (Next.SEND, Next.RENEW):

@@ -75,10 +75,9 @@ def landed(state: RunState, action: Action, event: Landed) -> None:
         return
     if before != "skipped":
         _item_done(state, action.step)
-    step, progress = step_of(state.steps, action), state.progress[action.step]
-    whole = step.pivot and state.phase == "running" and progress.done == progress.size
-    if step.irreversible or whole:
+    if step_of(state.steps, action).irreversible:
         state.past_pivot = True
+    _whole_pivot(state, action.step)
 
 
 def satisfied(state: RunState, action: Action, event: Satisfied) -> None:
@@ -91,6 +90,7 @@ def skipped(state: RunState, action: Action) -> None:
     """The run goes on as if the step had nothing to do."""
     settle(state, action, "skipped")
     _item_done(state, action.step)
+    _whole_pivot(state, action.step)
 
 
 def spread(state: RunState, event: Spread) -> None:
@@ -145,6 +145,15 @@ def _step_done(state: RunState, index: int) -> None:
         progress.waits_for -= 1
         if not progress.waits_for and is_on_path(state, state.steps[later]):
             state.ready.append(later)
+
+
+def _whole_pivot(state: RunState, index: int) -> None:
+    """A pivot is one when all of it is done and any of it has landed, whichever ended last."""
+    progress = state.progress[index]
+    if state.phase != "running" or not state.steps[index].pivot or progress.done < progress.size:
+        return
+    if any(action.state == "landed" for action in progress.newest.values()):
+        state.past_pivot = True
 
 
 def refused(state: RunState, action: Action, event: Refused) -> None:

@@ -88,8 +88,8 @@ BLOCK_MUTATIONS = {
     ),
     "the pivot is forgotten": Mutation(
         "settling",
-        "if step.irreversible or whole:",
-        "if step.irreversible:",
+        'if any(action.state == "landed" for action in progress.newest.values()):',
+        "if False:",
         "law 8",
         "keys query pivot > keys query reads / a lost answer, a cancel",
     ),

@@ -191,7 +191,11 @@ def _settled(spec: SagaSpec, after: RunState) -> None:
     open_ones = [line for line in lines if line.fate == "open"]
     if after.outcome == "completed":
         taken = [step for step in spec.steps if is_on_path(after, step)]
-        missing = {step.name for step in taken if not (step.optional or step.wait)}
+        missing = {
+            step.name
+            for step in taken
+            if not (step.optional or step.wait) and after.progress[step.index].size
+        }
         done = {line.step for line in lines if line.fate in ("landed", "satisfied")}
         missing -= {spec.steps[spec.positions[name]].name for name in done}
         if missing:

@@ -127,13 +127,16 @@ def _groups(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield f"{grouped} > signal grouped", line(grouped, "signal grouped"), "a lost answer", False
 
 
+_SPECIAL = ("irreversible", "pivot", "pivot optional", "optional lone", "passable", "lives")
+
+
 def _items(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     """One effect for each of two items, alone, before and after another step."""
     for special in ("", "serial", "batched", "lone", "targeted", "blind", "reads"):
         words = f"{provider} each {special}".strip()
         for trouble in ("a lost answer, a cancel", "a lost answer, a refusal"):
             yield words, line(words), trouble, False
-    for special in ("irreversible", "pivot", "optional lone", "passable", "lives"):
+    for special in _SPECIAL:
         yield f"{provider} each {special}", line(f"{provider} each {special}"), SOME, False
     words = f"{provider} each"
     yield words, line(words), "refusals, a cancel, a person", False
