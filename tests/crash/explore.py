@@ -4,9 +4,9 @@ Words choose the shapes and bugs whose names contain one of them; all of them ta
 `--runs N` stops each shape after so many runs; with `--no-cancel` nobody cancels, and most shapes
 come to their fix points within 15,000 runs and two minutes. With `--rival` another orchestrator may
 take over at every transaction and call, while the first one sleeps; the shapes with a straggler add
-a request that lands late. `--no-bugs` leaves out the seeded bugs. `--write` keeps the counts of the short
-exploration as those that the tests expect, `--lint` shows that no seeded bug is seen by ruff or
-mypy.
+a request that lands late. `--no-bugs` leaves out the seeded bugs. `--write` keeps the counts of the
+short exploration as those that the tests expect, `--lint` shows that no seeded bug is seen by ruff
+or mypy.
 """
 
 from __future__ import annotations
