@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saga.definition.spec import StepSpec
 from saga.machine.action_events import (
     Absent,
     Landed,
@@ -16,7 +17,7 @@ from saga.machine.action_events import (
     Unknown,
 )
 from saga.machine.events import PathTaken, Spread, TurnedBack
-from saga.machine.forward import is_on_path
+from saga.machine.forward import is_on_path, is_turned_back
 from saga.machine.items import listed
 from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState, step_of
 from saga.machine.wayback import come_round, turn_round
@@ -111,6 +112,8 @@ def turned_back(state: RunState, event: TurnedBack) -> None:
         if state.savepoints.get(name) == "undoing":
             del state.savepoints[name]
     state.savepoints[event.savepoint] = "undoing"
+    state.ready = [i for i in state.ready if not is_turned_back(state, state.steps[i])]
+    state.done = sum(_counts(state, step) and state.is_done(step.index) for step in state.steps)
     turn_round(state, event.savepoint, region)
 
 
@@ -138,7 +141,14 @@ def _item_done(state: RunState, index: int) -> None:
         _step_done(state, index)
 
 
+def _counts(state: RunState, step: StepSpec) -> bool:
+    """What is undone back to a savepoint does nothing for the run, whatever lands there still."""
+    return is_on_path(state, step) and not is_turned_back(state, step)
+
+
 def _step_done(state: RunState, index: int) -> None:
+    if not _counts(state, state.steps[index]):
+        return
     state.done += 1
     for later in state.steps[index].before:
         progress = state.progress[later]

@@ -214,16 +214,7 @@ def _end(spec: SagaSpec, after: RunState) -> None:
     _settled(spec, after)
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
-        skipped = [a for a in after.actions.values() if a.state == "skipped"]
-        if not all(step_of(spec.steps, a).optional or a.evidence is not None for a in skipped):
-            raise LawBroken("3", "a required step was skipped")
-        abandoned = [a for a in landed if not (a.late or is_on_path(after, after.steps[a.step]))]
-        if any(_stands(after, a) for a in abandoned):
-            raise LawBroken("8", f"the run has gone another way, and {abandoned} stands")
-        taken = {step.index for step in spec.steps if is_on_path(after, step)}
-        done = [a for a in (*landed, *skipped) if not a.late and a.step in taken]
-        if len(done) != sum(after.progress[index].size for index in taken):
-            raise LawBroken("3", "completed, but a step did not land")
+        _completed(after, landed)
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
         raise LawBroken("8", f"ended {after.outcome}, accepted={after.accepted}")
@@ -240,6 +231,21 @@ def _may_wait(spec: SagaSpec, action: Action) -> bool:
     step = step_of(spec.steps, action)
     targeted = step.each is not None and step.each.on_unknown == "hold_target"
     return step.wait is not None or action.approval is not None or targeted
+
+
+def _completed(after: RunState, landed: list[Action]) -> None:
+    skipped = [a for a in after.actions.values() if a.state == "skipped"]
+    if not all(step_of(after.steps, a).optional or a.evidence is not None for a in skipped):
+        raise LawBroken("3", "a required step was skipped")
+    abandoned = [a for a in landed if not (a.late or is_on_path(after, after.steps[a.step]))]
+    if any(a.undoing and not a.late and a not in abandoned for a in landed):
+        raise LawBroken("8", "completed, though what landed is being undone")
+    if any(_stands(after, a) for a in abandoned):
+        raise LawBroken("8", f"the run has gone another way, and {abandoned} stands")
+    taken = {step.index for step in after.steps if is_on_path(after, step)}
+    done = [a for a in (*landed, *skipped) if not a.late and a.step in taken]
+    if len(done) != sum(after.progress[index].size for index in taken):
+        raise LawBroken("3", "completed, but a step did not land")
 
 
 def _stands(state: RunState, action: Action) -> bool:

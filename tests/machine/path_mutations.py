@@ -53,6 +53,13 @@ PATH_MUTATIONS = {
         "law 8",
         "keys query first late > keys query first, or naps other / one that lands late, a refusal",
     ),
+    "what lands while it is turned back counts for the run": Mutation(
+        "settling",
+        "if not _counts(state, state.steps[index]):",
+        "if False:",
+        "law 14",
+        "keys query first > keys query first, or keys query other / refusals, a report",
+    ),
     "the other path begins with the run": Mutation(
         "evolve",
         "if not step.after and is_on_path(state, step)",

@@ -50,6 +50,11 @@ def questions(spec: SagaSpec, state: RunState, now: float) -> Iterator[tuple[str
             yield f"signal for {step.name}, lacking a field", _signal(step.name, "m2", {}, now)
         if step.approval is not None:
             yield from _decisions(newest.get(None), step.name, now)
+    for action in state.actions.values():
+        if action.superseded and (action.watch is not None or action.late):
+            name = name_of(spec, action)
+            yield from _answers(spec, action, name, now)
+            yield from _reports(action, name, now)
     for case in state.cases.values():
         if case.state == "open":
             yield from _of_case(spec, state, case, now)
@@ -90,9 +95,9 @@ def _of_step(
     generation = 1 if action is None else action.generation + 1
     choice = action.choice if action is not None and of is None else 0
     name = place_of(spec.steps[first.step].name, first.item)
-    name = name if of is None else f"undo of {name}"
+    own = "" if generation == 1 else f"~{generation}"
     begin = order_for(state, replace(first, generation=generation, choice=choice), now)
-    yield f"begin {name}" if generation == 1 else f"begin {name}~{generation}", begin
+    yield f"begin {name}{own}" if of is None else f"begin undo{own} of {name_of(spec, of)}", begin
     if action is not None:
         name = name_of(spec, action)
         yield f"send {name}", Send(at=now, fence=1, key=action.key, threaded=False)

@@ -6,6 +6,7 @@ where one name has two answers. Times are said as what they mean: "too early", "
 
 from __future__ import annotations
 
+import re
 from math import inf
 from typing import assert_never
 
@@ -24,10 +25,13 @@ __all__ = ["name_of", "planned", "situation", "told"]
 
 
 def name_of(spec: SagaSpec, action: Action) -> str:
-    """`charge`, `undo of charge`; from the second generation on with its number."""
+    """`charge`, `undo of charge`, `undo~2 of charge~3`: generations from the second on."""
     name = place_of(step_of(spec.steps, action).name, action.item)
-    name = name if action.direction == FORWARD else f"undo of {name}"
-    return name if action.generation == 1 else f"{name}~{action.generation}"
+    own = "" if action.generation == 1 else f"~{action.generation}"
+    if action.of_key is None:
+        return f"{name}{own}"
+    of = re.search(r"~[0-9]+$", action.of_key)
+    return f"undo{own} of {name}{of[0] if of else ''}"
 
 
 def situation(spec: SagaSpec, state: RunState, now: float) -> str:
@@ -58,7 +62,7 @@ def _run(spec: SagaSpec, state: RunState, now: float) -> str:
 def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     contract = contract_of(spec, action)
     words = [action.state.replace("_", " ")]
-    words += ["on a person's evidence"] * isinstance(action.receipt, dict)
+    words += ["on a person's evidence"] * ("evidence" in str(action.receipt))
     words += ["but undone"] * action.undone
     words += _not_called(state, action, now)
     if action.state in ("sending", "unknown"):
@@ -160,8 +164,8 @@ def _todo(spec: SagaSpec, state: RunState, todo: Todo) -> str:
             of = None if todo.of_key is None else state.actions[todo.of_key]
             choice = todo.choice if of is None else of.choice
             name = place_of(spec.steps[todo.step].choice(choice).name, todo.item)
-            name = name if of is None else f"undo of {name}"
-            return f"begin {name}" + (f"~{todo.generation}" if todo.generation > 1 else "")
+            own = f"~{todo.generation}" if todo.generation > 1 else ""
+            return f"begin {name}{own}" if of is None else f"begin undo{own} of {name_of(spec, of)}"
         case SendNow():
             return f"send {name_of(spec, state.actions[todo.key])}"
         case AskNow():
