@@ -1,4 +1,4 @@
-"""Faults about waits, approvals, branches and sub-sagas, as in `tests.machine.mutations`."""
+"""Faults about waits, approvals, branches, sub-sagas and lists, as in `tests.machine.mutations`."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ BLOCK_MUTATIONS = {
     ),
     "what follows a join begins after one of its branches": Mutation(
         "settling",
-        "if state.forward[later] is None and all(",
-        "if state.forward[later] is None and any(",
+        "if not progress.waits_for:",
+        "if True:",
         "law 14",
         "join of query, one side optional / a lost answer, a refusal",
     ),
@@ -88,8 +88,8 @@ BLOCK_MUTATIONS = {
     ),
     "the pivot is forgotten": Mutation(
         "settling",
-        'if step.irreversible or (step.pivot and state.phase == "running"):',
-        "if step.irreversible:",
+        "not state.steps[index].pivot or progress.done",
+        "not state.steps[index].irreversible or progress.done",
         "law 8",
         "keys query pivot > keys query reads / a lost answer, a cancel",
     ),

@@ -50,8 +50,8 @@ LATE_MUTATIONS = {
     ),
     "compensated before what landed late is undone": Mutation(
         "unwinding",
-        "if state.strays or any(action.direction == UNDO for action in state.active.values()):",
-        "if False:",
+        "if state.strays or state.standing:",
+        "if state.standing:",
         "law 8",
         "query late > query late / a straggler, a cancel",
     ),

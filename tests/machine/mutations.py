@@ -119,14 +119,14 @@ MUTATIONS = {
         f"keys query / {CRASH}",
     ),
     "undo while a later step is unknown": Mutation(
-        "unwinding",
-        "if all(clear[later] for later in step.before):",
-        "if True:",
-        "law 9",
+        "wayback",
+        "if back.behind == 0 and back.to_undo:",
+        "if back.to_undo:",
+        "law 14",
         "keys query > keys query blind / a lost answer, a cancel",
     ),
     "a stuck undo holds nobody": Mutation(
-        "unwinding", "not spec.steps[index].hold\n        and undo", "undo", "table"
+        "wayback", "passed = not step.hold and undo.case", "passed = undo.case", "table"
     ),
     "undone blindly while the request is under way": Mutation(
         "ways",
@@ -181,9 +181,9 @@ MUTATIONS = {
         "keys query, deadline / many not sent, a slow owner",
     ),
     "ended over an undo that is not settled": Mutation(
-        "unwinding",
-        'return undo.state in ("landed", "accepted")',
-        "return True",
+        "wayback",
+        'if undo.state in ("landed", "accepted"):',
+        "if True:",
         "table",
     ),
     "an irreversible effect in an undone run is nobody's": Mutation(

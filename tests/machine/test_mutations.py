@@ -9,13 +9,14 @@ from tests.machine.block_mutations import BLOCK_MUTATIONS
 from tests.machine.edits import edited
 from tests.machine.judging import fault
 from tests.machine.late_mutations import LATE_MUTATIONS
+from tests.machine.list_mutations import LIST_MUTATIONS
 
 MUTATIONS = (
     mutations.MUTATIONS
     | LATE_MUTATIONS
     | {
         name: fault
-        for name, fault in BLOCK_MUTATIONS.items()
+        for name, fault in (BLOCK_MUTATIONS | LIST_MUTATIONS).items()
         if fault.by.startswith(("law", "table"))  # the others: `python -m tests.machine.layers`
     }
 )

@@ -196,6 +196,7 @@ def _accounted(node: Node) -> None:
             continue
         kept = state.steps[action.step].undo == "nothing" or (
             state.outcome == "completed"
+            and action.state == "landed"
             and state.newest(action.step, action.item) is action
             and not action.late
         )
