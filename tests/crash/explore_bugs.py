@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from saga.testing import Fate
 from tests.crash.explore_bug import Bug, bug, shape
+from tests.crash.explore_list_bugs import LIST_BUGS
 from tests.crash.explore_more_bugs import MORE_BUGS
 from tests.crash.explore_shapes import SHAPES
 
@@ -113,9 +114,9 @@ _ASKED_FOR = (
     bug(
         "an undo while a later step is unknown",
         {
-            "machine.unwinding": """
--        if all(clear[later] for later in step.before):
-+        if all(clear[later] or not state.undo_of(state.forward[later]) for later in step.before):
+            "machine.wayback": """
+-        if back.behind == 0 and back.to_undo:
++        if back.to_undo:
 """
         },
         WELL,
@@ -124,9 +125,9 @@ _ASKED_FOR = (
     bug(
         "the failure of an undo is lost",
         {
-            "machine.unwinding": """
--        return undo.state in ("landed", "accepted")
-+        return undo.state in ("landed", "accepted", "refused")
+            "machine.wayback": """
+-    if undo.state in ("landed", "accepted"):
++    if undo.state in ("landed", "accepted", "refused"):
 """,
             "machine.follow": """
 -        if action.state == "sending":
@@ -176,4 +177,4 @@ _ASKED_FOR = (
     ),
 )
 
-BUGS: dict[str, Bug] = {one.name: one for one in (*_ASKED_FOR, *MORE_BUGS)}
+BUGS: dict[str, Bug] = {one.name: one for one in (*_ASKED_FOR, *MORE_BUGS, *LIST_BUGS)}

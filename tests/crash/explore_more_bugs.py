@@ -37,9 +37,9 @@ MORE_BUGS: tuple[Bug, ...] = (
     bug(
         "a run ends while an action is unknown",
         {
-            "machine.unwinding": """
--    if action.state in ("sending", "unknown"):
-+    if action.state == "sending":
+            "machine.wayback": """
+-        return 2 if stands or of.state in ("sending", "unknown") else 0
++        return 2 if stands or of.state == "sending" else 0
 """
         },
         _WELL,
@@ -74,12 +74,18 @@ MORE_BUGS: tuple[Bug, ...] = (
     bug(
         "undone in the order in which it was done",
         {
-            "machine.unwinding": """
--    for step in reversed(spec.steps):  # they stand after what they follow
--        if all(clear[later] for later in step.before):
-+    for step in spec.steps:
-+        if all(clear[earlier] for earlier in step.after):
-"""
+            "machine.wayback": """
+-    state.way_back = [WayBack(behind=len(step.before)) for step in state.steps]
++    state.way_back = [WayBack(behind=len(step.after)) for step in state.steps]
+""",
+            "machine.wayback ": """
+-    for step in reversed(state.steps):  # they stand after what they follow
++    for step in state.steps:
+""",
+            "machine.wayback  ": """
+-        for before in state.steps[one].after:
++        for before in state.steps[one].before:
+""",
         },
         _SHIP_REFUSED,
         9,
@@ -146,9 +152,9 @@ MORE_BUGS: tuple[Bug, ...] = (
     bug(
         "the first step is not undone",
         {
-            "machine.unwinding": """
--    return all(_settled(spec, state, step.index) for step in spec.steps)
-+    return all(_settled(spec, state, step.index) for step in spec.steps[1:])
+            "machine.wayback": """
+-    for progress in state.progress:
++    for progress in state.progress[1:]:
 """
         },
         _SHIP_REFUSED,
@@ -251,13 +257,13 @@ MORE_BUGS: tuple[Bug, ...] = (
     bug(
         "what was refused is undone",
         {
-            "machine.unwinding": """
--        return action.state == "landed"
-+        return action.state in ("landed", "refused")
+            "machine.wayback": """
+-    if of.state == "landed" and undo is None and reversible and not of.late:
++    if of.state in ("landed", "refused") and undo is None and reversible and not of.late:
 """,
-            "machine.unwinding ": """
--    return action.state != "landed" or spec.steps[index].compensation is None
-+    return action.state == "absent" or spec.steps[index].compensation is None
+            "machine.wayback ": """
+-        stands = of.state == "landed" and step.compensation is not None
++        stands = of.state in ("landed", "refused") and step.compensation is not None
 """,
         },
         SHAPES["order flow, keys and probes, reserve is refused"],
