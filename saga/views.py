@@ -12,7 +12,7 @@ from saga.journal.history import History
 from saga.machine.approving import open_approvals
 from saga.machine.facts import Error, Json
 from saga.machine.settlement import Line, settlement
-from saga.machine.state import Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 
 __all__ = [
     "ActionView",
@@ -57,6 +57,7 @@ class StepView:
     """A step of a run. `undo` is `None` where nothing is to be undone; `evidence` is that of
     `Satisfied`: what the step wanted was so already.
 
+    `instead`: the alternative that has taken its place, whose key, state and receipt these are.
     `items`: of an `Each` whose list is known. Its state, and that of its undo, is the one of its
     items that says most of what is left to do; attempts are summed, the error is the first one.
     """
@@ -70,6 +71,7 @@ class StepView:
     undo: ActionView | None
     evidence: Json = None
     items: ItemCounts | None = None
+    instead: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def run_view(history: History, notice: str = "") -> Run:
         steps=tuple(_step(history, index) for index in range(len(state.steps))),
         settlement=settlement(history.spec, state) if state.phase == "ended" else (),
         cases=tuple(case.id for case in state.cases.values() if case.state == "open"),
-        approvals=tuple(state.steps[action.step].name for action, _ in open_approvals(state)),
+        approvals=tuple(step_of(state.steps, action).name for action, _ in open_approvals(state)),
         due_at=moment(history.due),
         started_at=since(state.started_at),
         ended_at=moment(state.ended_at),
@@ -187,12 +189,14 @@ def _failures(state: RunState) -> Iterator[Failure]:
     """The first cause first, then the others in the order of the steps."""
     stopped = state.phase != "running"
     failed = [
-        Failure(state.steps[action.step].name, action.state, action.error, action.item)
-        for progress in state.progress
-        for action in progress.newest.values()
+        Failure(step_of(state.steps, action).name, action.state, action.error, action.item)
+        for action in state.actions.values()
         if action.error is not None
+        and action.direction == FORWARD
+        and (action.failed_over or not action.superseded)
         and (
             action.state == "skipped"
+            or action.failed_over
             or (stopped and action.state in ("refused", "not_sent", "absent") and not action.undone)
         )
     ]
@@ -209,9 +213,10 @@ def _step(history: History, index: int) -> StepView:
     shown = _action(action)
     undo = state.undo_of(action)
     undoing: ActionView | None = None
+    reversible = step_of(state.steps, action).compensation is not None
     if undo is not None:
         undoing = _action(undo)
-    elif state.phase == "compensating" and step.compensation and action.state == "landed":
+    elif state.phase == "compensating" and reversible and action.state == "landed":
         undoing = ActionView("waiting", 0, action.undo_key, None, None)
     return StepView(
         step.name,
@@ -222,6 +227,7 @@ def _step(history: History, index: int) -> StepView:
         shown.error,
         undoing,
         action.evidence,
+        instead=step_of(state.steps, action).name if action.choice else None,
     )
 
 

@@ -25,8 +25,10 @@ from saga.definition.each import Each
 from saga.definition.keys import KEY_MAX, forward_key, target_hash, undo_key
 from saga.definition.meaning import meaning, spec_digest
 from saga.definition.names import NAME_MAX, RUN_ID_MAX, check_id
+from saga.definition.read import read_spec
 from saga.definition.references import input_of, item_of
 from saga.definition.saga import App, Lifespan, Saga
+from saga.definition.savepoint import Savepoint
 from saga.definition.spec import (
     FORMAT,
     ContractSpec,
@@ -34,7 +36,6 @@ from saga.definition.spec import (
     RetrySpec,
     SagaSpec,
     StepSpec,
-    read_spec,
 )
 from saga.definition.step import Step
 from saga.definition.strict_json import strict_loads
@@ -82,6 +83,7 @@ __all__ = [
     "Saga",
     "SagaSpec",
     "Satisfied",
+    "Savepoint",
     "Step",
     "StepSpec",
     "SubSaga",

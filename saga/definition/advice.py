@@ -33,10 +33,11 @@ def warnings(saga: Saga[Any]) -> list[DefinitionWarning]:
     for step in saga.steps:
         if isinstance(step, Wait):
             continue
-        found.extend(_contract_warnings(step, step.effect))
-        if isinstance(step.compensation, Compensation):
-            found.extend(_contract_warnings(step, step.compensation))
-            found.extend(_undo_warnings(step, step.compensation))
+        for choice in step.choices:
+            found.extend(_contract_warnings(choice, choice.effect))
+            if isinstance(choice.compensation, Compensation):
+                found.extend(_contract_warnings(choice, choice.compensation))
+                found.extend(_undo_warnings(choice, choice.compensation))
     return found
 
 

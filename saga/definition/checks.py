@@ -13,7 +13,9 @@ from pydantic import BaseModel
 
 from saga.definition.contracts import Compensation, Effect, Irreversible
 from saga.definition.each import Each
+from saga.definition.flat import Flat
 from saga.definition.references import ReferenceParts
+from saga.definition.spec import Path
 from saga.definition.step import Step
 from saga.definition.wait import Wait
 from saga.errors import DefinitionError
@@ -26,34 +28,39 @@ _Steps = Sequence[Step[Any, Any]]
 def check_steps(
     saga: str,
     input_model: type[BaseModel],
-    steps: _Steps,
-    follows: Mapping[int, tuple[Step[Any, Any], ...]],
+    flat: Flat,
 ) -> list[tuple[int, ...]]:
     """Check the steps of a saga against each other. Raises `DefinitionError`.
 
-    `follows`: by the id of a step, the steps that it directly follows.
     Returns, for each step, the positions of the steps it directly follows, in ascending order.
     """
-    what = f"saga {saga!r}"
+    what, steps = f"saga {saga!r}", flat.steps
     if not steps:
         raise DefinitionError("no-steps", f"{what} has no steps", remedy="Give at least one Step")
     _check_names(what, steps)
-    edges = _edges(what, steps, follows)
-    earlier = _earlier(what, steps, edges)
+    edges = _edges(what, steps, flat.follows)
+    before = _earlier(what, steps, edges)
     _check_order(what, steps, edges)
+    paths = [flat.paths[id(step)] for step in steps]
+    # What lies on a path need not have run by the time that something beside it does.
+    earlier = [
+        frozenset(one for one in found if paths[index][: len(paths[one])] == paths[one])
+        for index, found in enumerate(before)
+    ]
     for index, step in enumerate(steps):
         if step.approval is not None and step.approval.observed is not None:
             _check_observed(step, step.approval.observed, steps, earlier[index])
-        for reference in step.args.references:
-            _check_reference(step, reference, input_model, steps, earlier[index])
+        for choice in step.choices:
+            for reference in choice.args.references:
+                _check_reference(choice, reference, input_model, steps, earlier[index])
     _check_labels(steps)
-    _check_pivots(steps, earlier)
+    _check_pivots(steps, before, paths)
     return edges
 
 
 def _check_names(what: str, steps: _Steps) -> None:
     seen: set[str] = set()
-    for step in steps:
+    for step in (choice for one in steps for choice in one.choices):
         if step.name in seen:
             raise DefinitionError(
                 "duplicate-step",
@@ -140,7 +147,7 @@ def _check_reference(
         raise DefinitionError(
             "unknown-step",
             f"{what}, and that step is not in this saga",
-            remedy="Use a step of the same saga",
+            remedy="Use a step of the same saga; of an alternative, the step that it stands in for",
         )
     if position not in earlier:
         raise DefinitionError(
@@ -148,7 +155,7 @@ def _check_reference(
             f"{what}, and that step need not have run by then",
             remedy="Refer only to steps that come before, in the list or by after=",
         )
-    if steps[position].effect.may_be_satisfied:
+    if any(choice.effect.may_be_satisfied for choice in steps[position].choices):
         raise DefinitionError(
             "may-be-satisfied",
             f"{what}, and its effect may answer Satisfied: there may be no receipt",
@@ -180,7 +187,7 @@ def _check_observed(
 def _check_labels(steps: _Steps) -> None:
     """One `name@version` is one contract: it stands for it in keys, digests and pages."""
     effects: dict[str, Effect[Any, Any]] = {}
-    for step in steps:
+    for step in (choice for one in steps for choice in one.choices):
         other = effects.setdefault(step.effect.label, step.effect)
         if other is step.effect:
             continue
@@ -194,12 +201,21 @@ def _check_labels(steps: _Steps) -> None:
             )
 
 
-def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
+def _goes_back(pivot: Path, other: Path) -> bool:
+    """Whether a step can fail, or be undone, beside a pivot: back to a savepoint of its own.
+
+    Or it lies on the other path of one, which is not taken any more.
+    """
+    names = dict(pivot)
+    return any(names.get(name, True) is not alternative for name, alternative in other)
+
+
+def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]], paths: Sequence[Path]) -> None:
     """What a pivot does not wait for must go forward: nothing takes it back once that landed."""
     for index, pivot in enumerate(steps):
-        if not (pivot.pivot or isinstance(pivot.compensation, Irreversible)):
+        irreversible = any(isinstance(one.compensation, Irreversible) for one in pivot.choices)
+        if not (pivot.pivot or irreversible):
             continue
-        irreversible = isinstance(pivot.compensation, Irreversible)
         if isinstance(pivot, Each) and irreversible and pivot.effect.refused and not pivot.optional:
             raise DefinitionError(
                 "past-pivot",
@@ -210,6 +226,8 @@ def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
         for other, step in enumerate(steps):
             if other == index or other in earlier[index]:
                 continue
+            if _goes_back(paths[index], paths[other]):
+                continue
             if isinstance(step, Wait) and step.signal and step.limit is None:
                 raise DefinitionError(
                     "endless-wait",
@@ -217,8 +235,9 @@ def _check_pivots(steps: _Steps, earlier: Sequence[frozenset[int]]) -> None:
                     "landed the deadline of the saga counts no more",
                     remedy="Give it a limit=",
                 )
-            what = "a Compensation" if isinstance(step.compensation, Compensation) else "refused="
-            if what == "refused=" and (step.optional or not step.effect.refused):
+            undone = any(isinstance(one.compensation, Compensation) for one in step.choices)
+            what = "a Compensation" if undone else "refused="
+            if what == "refused=" and (step.optional or not step.choices[-1].effect.refused):
                 continue
             raise DefinitionError(
                 "past-pivot",

@@ -72,8 +72,20 @@ def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     yield from _value(name, "approval", old.get("approval"), new.get("approval"))
     yield from _value(name, "wait", old.get("wait"), new.get("wait"))
     yield from _of_each(name, old.get("each") or {}, new.get("each") or {})
+    yield from _value(name, "savepoints", _path(old), _path(new))
     for part in ("optional", "pivot"):
         yield from _value(name, part, old.get(part, False), new.get(part, False))
+    was, now = old.get("instead", []), new.get("instead", [])
+    yield from _value(name, "instead", [row["name"] for row in was], [row["name"] for row in now])
+    before = {row["name"]: row for row in was}
+    for row in now:
+        if row["name"] in before:
+            yield from _of_contracts(row["name"], before[row["name"]], row)
+    yield from _of_contracts(name, old, new)
+
+
+def _of_contracts(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """What a step and each of its alternatives have of their own."""
     yield from _of_binding(name, old["args"], new["args"])
     yield from _of_contract(name, "effect", old["effect"], new["effect"])
     for part in ("args", "receipt"):
@@ -83,6 +95,11 @@ def _of_step(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     if old["undo"]["kind"] == new["undo"]["kind"]:
         yield from _of_contract(name, "undo", old["undo"], new["undo"])
     yield from _value(name, "title", old["title"], new["title"], meaning=False)
+
+
+def _path(row: Mapping[str, Any]) -> list[str]:
+    """The savepoints that a step lies behind; after `or`, on the other path."""
+    return [f"or {name}" if alternative else name for name, alternative in row.get("path", [])]
 
 
 def _of_each(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:

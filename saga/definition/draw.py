@@ -67,11 +67,16 @@ def _nodes(index: int, row: Mapping[str, Any]) -> list[str]:
         shown += f"<br/>irreversible: {_label(undo['reason'])}"
     elif undo["kind"] == "nothing":
         shown += f"<br/>nothing to undo: {_label(undo['reason'])}"
+    for other in row.get("instead", ()):
+        contract = _label(other["effect"]["name"], other["effect"]["version"], "@")
+        shown += f"<br/>else {_label(other['title'] or other['name'])}: {contract}"
     if "approval" in row:
         people = row["approval"]["people"]
         shown += f"<br/>approved by {people} of {_label(', '.join(row['approval']['by']))}"
     if "each" in row:
         shown += f"<br/>each of {_label('.'.join(row['each']['over']))}"
+    for name, alternative in row.get("path", ()):
+        shown += f"<br/>{'instead, ' if alternative else ''}after savepoint {_label(name)}"
     marks = [mark for mark in ("optional", "pivot") if row.get(mark)]
     shown += "".join(f"<br/>{mark}" for mark in marks)
     if "wait" in row:

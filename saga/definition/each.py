@@ -78,19 +78,7 @@ class Each(Step[A, R]):
         self.key = None if key is None else self._key(key, what)
         self.parallel = _count(what, "parallel", parallel, PARALLEL_MAX)
         self.batch = None if batch is None else _count(what, "batch", batch, None)
-        if on_unknown not in get_args(OnUnknown):
-            raise DefinitionError(
-                "bad-each",
-                f"{what}: on_unknown is {on_unknown!r}",
-                remedy=f"Give one of {', '.join(get_args(OnUnknown))}",
-            )
-        if on_unknown == "hold_target" and not effect.target:
-            raise DefinitionError(
-                "bad-each",
-                f"{what} holds by target, and {effect.label} has none",
-                remedy="Give the Effect a target=[…], or hold_all or hold_item",
-            )
-        self.on_unknown: OnUnknown = on_unknown
+        self.on_unknown = _on_unknown(what, on_unknown, effect)
 
     @property
     def receipt(self) -> NoReturn:
@@ -121,6 +109,22 @@ class Each(Step[A, R]):
                 remedy="Write key=item_of(…).id, with the list that is gone over",
             )
         return parts.path[1:]
+
+
+def _on_unknown(what: str, given: OnUnknown, effect: Effect[Any, Any]) -> OnUnknown:
+    if given not in get_args(OnUnknown):
+        raise DefinitionError(
+            "bad-each",
+            f"{what}: on_unknown is {given!r}",
+            remedy=f"Give one of {', '.join(get_args(OnUnknown))}",
+        )
+    if given == "hold_target" and not effect.target:
+        raise DefinitionError(
+            "bad-each",
+            f"{what} holds by target, and {effect.label} has none",
+            remedy="Give the Effect a target=[…], or hold_all or hold_item",
+        )
+    return given
 
 
 def _count(what: str, name: str, number: object, most: int | None) -> int:

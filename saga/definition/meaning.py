@@ -27,22 +27,36 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
                 "after": row["after"],
                 "hold": row["hold"],
                 **{part: True for part in ("optional", "pivot") if row.get(part)},
-                **{part: row[part] for part in ("wait", "approval", "groups") if part in row},
+                **{
+                    part: row[part]
+                    for part in ("wait", "approval", "groups", "path")
+                    if part in row
+                },
                 **({"each": _each_meaning(row["each"])} if "each" in row else {}),
-                "args": _binding_meaning(row["args"]),
-                "effect": {
-                    part: row["effect"][part]
-                    for part in ("name", "version", "args", "receipt", "target")
-                },
-                "undo": {
-                    part: row["undo"][part]
-                    for part in ("kind", "name", "version", "needs_receipt")
-                    if part in row["undo"]
-                },
+                **_contracts_meaning(row),
+                **({"instead": _alternatives(row["instead"])} if "instead" in row else {}),
             }
             for row in spec["steps"]
         ],
     }
+
+
+def _contracts_meaning(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "args": _binding_meaning(row["args"]),
+        "effect": {
+            part: row["effect"][part] for part in ("name", "version", "args", "receipt", "target")
+        },
+        "undo": {
+            part: row["undo"][part]
+            for part in ("kind", "name", "version", "needs_receipt")
+            if part in row["undo"]
+        },
+    }
+
+
+def _alternatives(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"name": row["name"], **_contracts_meaning(row)} for row in rows]
 
 
 def _each_meaning(each: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,17 +16,17 @@ from saga.definition.canonical import canonical
 from saga.definition.checks import check_steps
 from saga.definition.draw import draw
 from saga.definition.each import Each
+from saga.definition.flat import flattened
 from saga.definition.meaning import spec_digest
 from saga.definition.models import fields_of
 from saga.definition.names import check_name, check_text, check_version
+from saga.definition.read import read_spec
 from saga.definition.references import parts_of
 from saga.definition.spec import (
     FORMAT,
     SagaSpec,
-    read_spec,
 )
-from saga.definition.step import Step
-from saga.definition.subsaga import SubSaga, flattened
+from saga.definition.step import Followed, Step
 from saga.definition.tuning import Duration, seconds
 from saga.definition.wait import Wait
 from saga.errors import BadInput, DefinitionError
@@ -52,7 +52,7 @@ class Saga(Generic[I]):
         self,
         name: str,
         input: I,  # noqa: A002 - the word of the surface
-        steps: Sequence[Step[Any, Any] | SubSaga[Any]],
+        steps: Sequence[Step[Any, Any] | Followed],
         *,
         version: int = 1,
         deadline: Duration | None = None,
@@ -65,12 +65,11 @@ class Saga(Generic[I]):
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
         self.input_model: type[I] = _input_model(input, what)
         _check_entries(what, steps)
-        flat, follows = flattened(steps)
-        self.steps = tuple(flat)
+        flat = flattened(steps)
+        self.steps = tuple(flat.steps)
+        self._paths = flat.paths
         _check_waits(self.steps, self.deadline)
-        self._text = canonical(
-            self._specification(check_steps(name, self.input_model, self.steps, follows))
-        )
+        self._text = canonical(self._specification(check_steps(name, self.input_model, flat)))
         self._digest = spec_digest(self.spec())
 
     def spec(self) -> dict[str, Any]:
@@ -97,6 +96,9 @@ class Saga(Generic[I]):
         """A Mermaid flowchart of the steps and the way back."""
         return draw(self.spec())
 
+    def _path_spec(self, step: Step[Any, Any]) -> list[list[Any]]:
+        return [list(part) for part in self._paths[id(step)]]
+
     def __repr__(self) -> str:
         return f"<Saga {self.name} {self.version}>"
 
@@ -119,6 +121,7 @@ class Saga(Generic[I]):
                     # What is not declared is not stored: digests stay what they were.
                     **{part: True for part in ("optional", "pivot") if getattr(step, part)},
                     **({"groups": [one.name for one in step.groups]} if step.groups else {}),
+                    **({"path": path} if (path := self._path_spec(step)) else {}),
                     **(
                         {"approval": step.approval.spec(step.effect.label)}
                         if step.approval is not None
@@ -126,13 +129,28 @@ class Saga(Generic[I]):
                     ),
                     **({"wait": step.wait_spec()} if isinstance(step, Wait) else {}),
                     **({"each": step.each_spec()} if isinstance(step, Each) else {}),
-                    "args": step.args.binding,
-                    "effect": step.effect.spec(),
-                    "undo": step.compensation.spec(),
+                    **_contracts(step),
+                    **(
+                        {"instead": [_alternative(one) for one in step.instead]}
+                        if step.instead
+                        else {}
+                    ),
                 }
                 for index, step in enumerate(self.steps)
             ],
         }
+
+
+def _contracts(step: Step[Any, Any]) -> dict[str, Any]:
+    return {
+        "args": step.args.binding,
+        "effect": step.effect.spec(),
+        "undo": step.compensation.spec(),
+    }
+
+
+def _alternative(step: Step[Any, Any]) -> dict[str, Any]:
+    return {"name": step.name, "title": step.title, **_contracts(step)}
 
 
 class App:
@@ -184,7 +202,7 @@ class App:
 
 def _check_entries(what: str, entries: Sequence[object]) -> None:
     for entry in entries:
-        if not isinstance(entry, Step | SubSaga):
+        if not isinstance(entry, Step | Followed):
             raise DefinitionError("bad-step", f"{what}: {entry!r} is no Step", remedy="Give Steps")
 
 

@@ -1,15 +1,15 @@
 """The specification of a saga: what is stored, digested, shown and decided on. Data only.
 
-A definition in Python becomes canonical JSON (`Saga.spec()`); this module turns that JSON into the
-frozen form that the machine reads. So whoever has the stored JSON can decide about a run, with or
-without the code of its effects. Durations are seconds; `None` means "not declared".
+The frozen form that the machine reads. Whoever has the stored JSON can decide about a run, with or
+without the code of its effects (`saga.definition.read`). Durations are seconds; `None` means "not
+declared".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 __all__ = [
     "ANYBODY",
@@ -18,19 +18,22 @@ __all__ = [
     "ContractSpec",
     "EachSpec",
     "OnUnknown",
+    "Path",
     "ProviderSpec",
     "RetrySpec",
     "SagaSpec",
     "StepSpec",
     "UndoKind",
     "WaitSpec",
-    "read_spec",
 ]
 
 FORMAT = 1
 ANYBODY = "*"  # among those who may approve: whoever says who they are
 
 UndoKind = Literal["compensation", "nothing", "irreversible"]
+Path: TypeAlias = tuple[tuple[str, bool], ...]
+"""The savepoints that a step lies behind, outermost first, and whether on the other path."""
+
 OnUnknown = Literal["hold_all", "hold_item", "hold_target"]
 
 
@@ -157,7 +160,13 @@ class StepSpec:
     wait: WaitSpec | None = None
     approval: ApprovalSpec | None = None
     each: EachSpec | None = None
+    instead: tuple[StepSpec, ...] = ()  # what is tried where it fails for good; in its place
     groups: tuple[str, ...] = ()
+    path: Path = ()
+
+    def choice(self, number: int) -> StepSpec:
+        """The step itself (0), or one of its alternatives (from 1 on)."""
+        return self.instead[number - 1] if number else self
 
     @property
     def irreversible(self) -> bool:
@@ -184,98 +193,18 @@ class SagaSpec:
     asks: bool = field(init=False, compare=False)
     skips: bool = field(init=False, compare=False)
     spreads: bool = field(init=False, compare=False)
-    positions: Mapping[str, int] = field(init=False, compare=False)  # of the steps, by name
+    returns: bool = field(init=False, compare=False)
+    positions: Mapping[str, int] = field(init=False, compare=False)  # by name, alternatives too
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "waits", any(step.wait is not None for step in self.steps))
         object.__setattr__(self, "asks", any(step.approval is not None for step in self.steps))
         object.__setattr__(self, "skips", any(step.optional for step in self.steps))
         object.__setattr__(self, "spreads", any(step.each is not None for step in self.steps))
-        positions = {step.name: step.index for step in self.steps}
-        object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "returns", any(step.path for step in self.steps))
+        choices = {one.name: step.index for step in self.steps for one in (step, *step.instead)}
+        object.__setattr__(self, "positions", choices)
 
     def step(self, name: str) -> StepSpec:
         """The step called `name`; `KeyError` if there is none."""
         return self.steps[self.positions[name]]
-
-
-def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
-    """Read stored JSON (`Saga.spec()`). A missing field is a `KeyError`, never a default."""
-    if spec["format"] != FORMAT:
-        raise ValueError(f"specification format {spec['format']!r} is not {FORMAT}")
-    rows: list[Mapping[str, Any]] = spec["steps"]
-    position = {row["name"]: index for index, row in enumerate(rows)}
-    after = [tuple(position[name] for name in row["after"]) for row in rows]
-    before: list[list[int]] = [[] for _ in rows]
-    for index, names in enumerate(after):
-        for earlier in names:
-            before[earlier].append(index)
-    steps = tuple(
-        StepSpec(
-            index=index,
-            name=row["name"],
-            effect=_contract(row["effect"]),
-            undo=row["undo"]["kind"],
-            compensation=_contract(row["undo"]) if row["undo"]["kind"] == "compensation" else None,
-            undo_reason=row["undo"].get("reason", ""),
-            after=after[index],
-            before=tuple(before[index]),
-            hold=row["hold"],
-            optional=row.get("optional", False),
-            declared_pivot=row.get("pivot", False),
-            wait=_wait(row["wait"]) if "wait" in row else None,
-            approval=_approval(row["approval"], position) if "approval" in row else None,
-            each=_each(row["each"]) if "each" in row else None,
-            groups=tuple(row.get("groups", ())),
-        )
-        for index, row in enumerate(rows)
-    )
-    groups: Sequence[Mapping[str, Any]] = spec.get("groups", ())
-    limits = [(one["name"], one["deadline"]) for one in groups if one["deadline"] is not None]
-    return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps, tuple(limits))
-
-
-def _wait(row: Mapping[str, Any]) -> WaitSpec:
-    until = row["until"]
-    return WaitSpec(
-        time=row["time"],
-        until=None if until is None else tuple(until),
-        signal=tuple((name, name in row["needs"]) for name in row["signal"] or ()),
-        limit=row["limit"],
-    )
-
-
-def _approval(row: Mapping[str, Any], position: Mapping[str, int]) -> ApprovalSpec:
-    observed = row["observed"]
-    return ApprovalSpec(
-        by=tuple(row["by"]),
-        people=row["people"],
-        expires=row["expires"],
-        observed=None if observed is None else position[observed],
-        scope=row["scope"],
-        policy=row["policy"],
-    )
-
-
-def _each(row: Mapping[str, Any]) -> EachSpec:
-    return EachSpec(
-        over=tuple(row["over"]),
-        key=None if row["key"] is None else tuple(row["key"]),
-        on_unknown=row["on_unknown"],
-        parallel=row["parallel"],
-        batch=row["batch"],
-    )
-
-
-def _contract(row: Mapping[str, Any]) -> ContractSpec:
-    return ContractSpec(
-        name=row["name"],
-        version=row["version"],
-        timeout=row["timeout"],
-        probe=row["probe"],
-        provider=ProviderSpec(**row["provider"]),
-        retry=RetrySpec(**row["retry"]),
-        deadline=row.get("deadline"),
-        needs_receipt=row.get("needs_receipt", False),
-        residual=row.get("residual"),
-    )

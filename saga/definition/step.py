@@ -36,6 +36,7 @@ class Group:
 class Followed:
     """What steps may come after without being a step itself: `last` are its last steps."""
 
+    after: tuple[Step[Any, Any] | Followed, ...] | None
     last: tuple[Step[Any, Any], ...]
 
 
@@ -53,7 +54,12 @@ class Step(Generic[A, R]):
 
     `approval`: people must agree to the frozen intent before it is sent.
 
-    `instead` is refused for now ("not-yet"). Raises `DefinitionError`.
+    `instead`: steps that are tried in its place, one after the other, when it fails for good. They
+    have the same receipt model, and whoever refers to its receipt gets that of the one that landed.
+    Each has its own effect, arguments and compensation; everything else is as this step says. What
+    people declined is not done in another way.
+
+    Raises `DefinitionError`.
     """
 
     def __new__(cls, *arguments: object, **named: object) -> Step[A, R]:
@@ -87,7 +93,6 @@ class Step(Generic[A, R]):
             raise DefinitionError(
                 "bad-step", f"{what}: effect is {effect!r}", remedy="Give an Effect"
             )
-        _refuse_later(what, instead=instead)
         self.title = check_text(f"title of {what}", title)
         self.effect = effect
         self.compensation = compensation
@@ -103,11 +108,19 @@ class Step(Generic[A, R]):
         self.args = bound(args, what)
         self.build = compile_binding(self.args.binding)
         _check_models(self)
+        self.instead = tuple(instead)
+        for other in self.instead:
+            _check_alternative(self, other)
 
     @property
     def receipt(self) -> R:
         """A reference to what the effect will have returned, for the arguments of later steps."""
         return cast("R", refer(self, self.name, self.effect.receipt))
+
+    @property
+    def choices(self) -> tuple[Step[Any, Any], ...]:
+        """The step itself, and what is tried in its place."""
+        return (self, *self.instead)
 
     @property
     def undo(self) -> Compensation[A, R] | None:
@@ -127,13 +140,6 @@ def _no_compensation(name: object) -> DefinitionError:
     )
 
 
-def _refuse_later(what: str, **given: object) -> None:
-    if used := [name for name, value in given.items() if value]:
-        raise DefinitionError(
-            "not-yet", f"{what}: {used[0]}= is not there yet", remedy=f"Leave out {used[0]}="
-        )
-
-
 def _after(after: Sequence[Any] | None, what: str) -> tuple[Any, ...] | None:
     if after is None:
         return None
@@ -147,6 +153,28 @@ def _after(after: Sequence[Any] | None, what: str) -> tuple[Any, ...] | None:
                 "bad-step", f"{what}: after= has {step!r}", remedy="Give the steps themselves"
             )
     return tuple(after)
+
+
+_OF_THE_WHOLE = ("after", "optional", "pivot", "approval", "instead")
+
+
+def _check_alternative(step: Step[Any, Any], other: object) -> None:
+    what = f"step {step.name!r}: instead= has {other!r}"
+    if type(other) is not Step:
+        raise DefinitionError("bad-instead", what, remedy="Give a list of Steps")
+    if set_there := [name for name in _OF_THE_WHOLE if getattr(other, name)]:
+        raise DefinitionError(
+            "bad-instead",
+            f"{what}, which says {set_there[0]}=",
+            remedy=f"Say it of {step.name!r}: its alternatives stand where it stands",
+        )
+    if other.effect.receipt is not step.effect.receipt:
+        raise DefinitionError(
+            "models-differ",
+            f"{what}, whose receipt is {other.effect.receipt.__qualname__}, not "
+            f"{step.effect.receipt.__qualname__}",
+            remedy="Give its effect the same receipt model",
+        )
 
 
 def _check_models(step: Step[Any, Any]) -> None:

@@ -16,13 +16,14 @@ from saga.definition.bindings import Bound, bound, compile_binding
 from saga.definition.each import Each
 from saga.definition.names import check_name, check_text
 from saga.definition.references import Reference, ReferenceParts, parts_of
+from saga.definition.spec import Path
 from saga.definition.step import Followed, Group, Step
 from saga.errors import DefinitionError
 
 if TYPE_CHECKING:
     from saga.definition.saga import Saga
 
-__all__ = ["SubSaga", "flattened"]
+__all__ = ["SubSaga"]
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I for input, as A and R for arguments and receipt
 
@@ -68,6 +69,7 @@ class SubSaga(Followed, Generic[I]):
         for step, row in zip(self.steps, rows, strict=True):
             step.after = tuple(self.steps[before] for before in row.after)
         self.last = tuple(self.steps[row.index] for row in rows if not row.before)
+        self.paths = {id(self.steps[row.index]): self._path(row.path) for row in rows}
 
     def step(self, name: str) -> Step[Any, Any]:
         """The step that its saga calls `name`; `KeyError` if there is none."""
@@ -75,6 +77,10 @@ class SubSaga(Followed, Generic[I]):
             if step.name == f"{self.name}.{name}":
                 return step
         raise KeyError(name)
+
+    def _path(self, path: Path) -> Path:
+        """The savepoints of its saga, by their names in the parent."""
+        return tuple((f"{self.name}.{name}", alternative) for name, alternative in path)
 
     def _over(self, over: ReferenceParts, given: Bound) -> ReferenceParts:
         """The list of an `Each`, in the parent."""
@@ -108,6 +114,7 @@ class SubSaga(Followed, Generic[I]):
             for group in original.groups
         ]
         twin.groups = (self.group, *inner)
+        twin.instead = tuple(self._twin(one, given, twins) for one in original.instead)
         return twin
 
 
@@ -153,33 +160,3 @@ def _below(given: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
             case _:
                 raise ValueError(f"no binding has the keys {sorted(found)}")
     return dict(found)
-
-
-def flattened(
-    entries: Sequence[Any],
-) -> tuple[list[Step[Any, Any]], dict[int, tuple[Step[Any, Any], ...]]]:
-    """The steps of a saga, those of its sub-sagas in their place; by id, what some of them follow.
-
-    A step that is not named there follows what it says itself.
-    """
-    steps: list[Any] = []
-    follows: dict[int, tuple[Step[Any, Any], ...]] = {}
-    before: tuple[Step[Any, Any], ...] = ()
-    for entry in entries:
-        after = before if entry.after is None else _expanded(entry.after)
-        if isinstance(entry, SubSaga):
-            follows |= {id(step): step.after or after for step in entry.steps}
-            steps += entry.steps
-            before = entry.last
-        else:
-            follows[id(entry)] = after
-            steps.append(entry)
-            before = (entry,)
-    return steps, follows
-
-
-def _expanded(after: Sequence[Any]) -> tuple[Step[Any, Any], ...]:
-    """What follows a sub-saga follows its last steps."""
-    return tuple(
-        step for entry in after for step in (entry.last if isinstance(entry, SubSaga) else (entry,))
-    )

@@ -15,6 +15,7 @@ from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.machine.approving import open_approvals
 from saga.machine.facts import Json
+from saga.machine.state import step_of
 from saga.views import since
 
 __all__ = ["ApprovalView", "list_approvals"]
@@ -71,7 +72,7 @@ def _of_run(history: History, now: float) -> Iterator[ApprovalView]:
         yield ApprovalView(
             run_id=state.run_id,
             saga=f"{state.saga}@{state.saga_version}",
-            step=state.steps[action.step].name,
+            step=step_of(state.steps, action).name,
             scope=asked.scope,
             effect=f"{action.effect}@{action.effect_version}",
             key=action.key,

@@ -14,11 +14,12 @@ from saga.inquiries.listing import items_hold, sent_hold
 from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
+from saga.machine.forward import goes_forward
 from saga.machine.items import next_items
-from saga.machine.state import FORWARD, UNDO, Action
+from saga.machine.state import FORWARD, UNDO, Action, step_of
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
-from saga.machine.ways import Move, Next, goes_forward, next_move
+from saga.machine.ways import Move, Next, next_move
 from saga.views import moment
 
 __all__ = ["action_holds", "case_holds", "late_holds", "step_holds"]
@@ -36,7 +37,7 @@ def case_holds(history: History) -> Iterator[Hold]:
             text=f"case {case.id} ({case.kind}) waits for a person: {case.text}",
             evidence=(f"open since {clock_time(case.opened_at)}", *_facts(action)),
             freed_by=f"saga case {case.id}",
-            step=history.spec.steps[action.step].name,
+            step=step_of(history.spec.steps, action).name,
             direction=action.direction,
         )
 
@@ -72,11 +73,11 @@ def late_holds(history: History, now: float) -> Iterator[Hold]:
             evidence=_facts(action),
             next_at=moment(move.at),
             freed_by="that answer, or a report of its receipt",
-            step=history.spec.steps[action.step].name,
+            step=step_of(history.spec.steps, action).name,
             direction=action.direction,
         )
     for action in history.state.strays.values():
-        yield _due(history.spec.steps[action.step].name, UNDO)
+        yield _due(step_of(history.spec.steps, action).name, UNDO)
 
 
 def step_holds(
@@ -172,7 +173,7 @@ def _undo_waits(history: History, index: int) -> Hold:
 
 
 def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold:
-    step, what = history.spec.steps[action.step].name, _name(history, action)
+    step, what = step_of(history.spec.steps, action).name, _name(history, action)
     if move.next is Next.WAIT:
         return wait_hold(history, action, move)
     rule, text, freed = _words(action, move, what)
@@ -192,7 +193,7 @@ def _move_hold(history: History, action: Action, move: Move, now: float) -> Hold
 
 
 def _name(history: History, action: Action) -> str:
-    step = place_of(history.spec.steps[action.step].name, action.item)
+    step = place_of(step_of(history.spec.steps, action).name, action.item)
     return step if action.direction == FORWARD else f"the undo of {step}"
 
 

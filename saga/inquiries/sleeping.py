@@ -6,7 +6,7 @@ from math import inf
 
 from saga.inquiries.hold import Hold, clock_time
 from saga.journal.history import History
-from saga.machine.state import FORWARD, Action, Asked
+from saga.machine.state import FORWARD, Action, Asked, step_of
 from saga.machine.ways import Move
 from saga.views import moment
 
@@ -15,7 +15,7 @@ __all__ = ["wait_hold"]
 
 def wait_hold(history: History, action: Action, move: Move) -> Hold:
     """The hold of an action that is not called, or not yet."""
-    step = history.spec.steps[action.step]
+    step = step_of(history.spec.steps, action)
     if action.approval is not None:
         return _approval_hold(history, action, action.approval)
     signal = step.wait is not None and step.wait.signal
@@ -36,7 +36,7 @@ def wait_hold(history: History, action: Action, move: Move) -> Hold:
 
 
 def _approval_hold(history: History, action: Action, asked: Asked) -> Hold:
-    name = history.spec.steps[action.step].name
+    name = step_of(history.spec.steps, action).name
     missing = asked.people - len(asked.given)
     return Hold(
         rule="approval",

@@ -15,10 +15,10 @@ import sqlalchemy as sa
 
 from saga.definition.diff import difference
 from saga.definition.meaning import spec_digest
+from saga.definition.read import read_spec
 from saga.definition.spec import (
     FORMAT,
     SagaSpec,
-    read_spec,
 )
 from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered

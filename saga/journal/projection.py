@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from saga.journal.records import json_text
 from saga.journal.sealing import Keyring
 from saga.machine.events import Event
-from saga.machine.state import Action, Case, RunState
+from saga.machine.state import Action, Case, RunState, step_of
 
 __all__ = [
     "Row",
@@ -83,7 +83,7 @@ def action_row(state: RunState, action: Action) -> Row:
     return (
         action.key,
         state.run_id,
-        state.steps[action.step].name,
+        step_of(state.steps, action).name,
         action.item,
         action.direction,
         action.generation,
@@ -105,7 +105,7 @@ def case_row(state: RunState, case: Case) -> Row:
         case.id,
         state.run_id,
         case.key,
-        state.steps[action.step].name,
+        step_of(state.steps, action).name,
         action.item,
         action.direction,
         case.kind,

@@ -14,8 +14,8 @@ from saga.definition.spec import ANYBODY, ApprovalSpec, SagaSpec
 from saga.machine.action_events import ApprovalAsked, Approved, DecisionRefused, Refused
 from saga.machine.commands import Decide, Rejected, Rejection
 from saga.machine.events import Event
-from saga.machine.state import Action, Asked, RunState
-from saga.machine.ways import stopped
+from saga.machine.forward import leads_on, stopped
+from saga.machine.state import Action, Asked, RunState, step_of
 
 __all__ = ["asked_for", "decided", "expired_approvals", "open_approvals"]
 
@@ -29,7 +29,7 @@ def asked_for(
         action = state.newest(approval.observed)
         assert action is not None, key
         source, reference, observed = (
-            spec.steps[action.step].effect.label,
+            step_of(spec.steps, action).effect.label,
             action.key,
             action.receipt,
         )
@@ -96,14 +96,16 @@ def _too_late(state: RunState, action: Action, now: float) -> str | None:
         return "expired"
     if action.approval.complete:
         return "decided"
-    return "stopped" if state.phase != "running" else None
+    return None if leads_on(state, step_of(state.steps, action)) else "stopped"
 
 
 def open_approvals(state: RunState) -> Iterator[tuple[Action, Asked]]:
     """What people are still to decide on; nothing of it once no new sending starts any more."""
     for action in () if stopped(state) else state.active.values():
         asked = action.approval
-        if asked is not None and action.state == "intended" and not asked.complete:
+        if asked is None or action.state != "intended" or asked.complete:
+            continue
+        if leads_on(state, step_of(state.steps, action)):
             yield action, asked
 
 

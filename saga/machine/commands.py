@@ -62,6 +62,7 @@ class Intend:
     threaded: bool
     version: int = 0  # of the record that freezes it: an approval binds to that
     item: str | None = None
+    choice: int = 0  # of an alternative: which one, from 1 on
 
 
 @fact
@@ -74,6 +75,7 @@ class Unfreezable:
     generation: int
     error: Error
     item: str | None = None
+    choice: int = 0
 
 
 @fact

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from saga.definition.spec import SagaSpec
+from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.action_events import Refused, Sending
 from saga.machine.approving import asked_for, decided
 from saga.machine.commands import (
@@ -40,7 +40,7 @@ from saga.machine.items import holds
 from saga.machine.plan import sends
 from saga.machine.resolve import resolved
 from saga.machine.results import answered, landed, lost, replied
-from saga.machine.state import RunState
+from saga.machine.state import RunState, step_of
 from saga.machine.waiting import signalled
 from saga.machine.ways import contract_of
 
@@ -162,7 +162,7 @@ def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
     intended = frozen_intent(spec, state, command, command.target, command.digest, command.args)
     if isinstance(intended, Rejected):
         return intended
-    step = spec.steps[command.step]
+    step = _step(spec, state, command)
     if command.of_key is None and step.approval is not None:
         asked = asked_for(spec, state, step.approval, intended.key, command.version, command.at)
         return intended, asked
@@ -178,6 +178,12 @@ def _intend(spec: SagaSpec, state: RunState, command: Intend) -> Decision:
         threaded=command.threaded,
     )
     return intended, sending
+
+
+def _step(spec: SagaSpec, state: RunState, command: Intend) -> StepSpec:
+    if command.of_key is not None:
+        return step_of(spec.steps, state.actions[command.of_key])
+    return spec.steps[command.step].choice(command.choice)
 
 
 def _unfreezable(spec: SagaSpec, state: RunState, command: Unfreezable) -> Decision:

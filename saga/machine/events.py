@@ -42,9 +42,11 @@ __all__ = [
     "DeadlinePassed",
     "Ended",
     "Event",
+    "PathTaken",
     "Signalled",
     "Spread",
     "Started",
+    "TurnedBack",
     "WindingDown",
 ]
 
@@ -109,6 +111,26 @@ class WindingDown:
 
 
 @fact
+class TurnedBack:
+    """What has landed behind a savepoint is being undone, since a step there failed for good."""
+
+    kind: ClassVar[str] = "turned_back"
+    savepoint: str
+    cause: str  # refused | attempts | deadline
+    step: str
+    error: Error | None
+    reason: str  # why the step is not tried again
+
+
+@fact
+class PathTaken:
+    """Nothing behind a savepoint stands any more: the run takes the other path."""
+
+    kind: ClassVar[str] = "path_taken"
+    savepoint: str
+
+
+@fact
 class CaseOpened:
     """Something that no machine can settle; a person must."""
 
@@ -167,6 +189,8 @@ Event: TypeAlias = (
     | CancelRecorded
     | DeadlinePassed
     | WindingDown
+    | TurnedBack
+    | PathTaken
     | CaseOpened
     | CaseClosed
     | Ended

@@ -40,11 +40,14 @@ from saga.machine.events import (
     DeadlinePassed,
     Ended,
     Event,
+    PathTaken,
     Signalled,
     Spread,
     Started,
+    TurnedBack,
     WindingDown,
 )
+from saga.machine.forward import is_on_path
 from saga.machine.items import note
 from saga.machine.state import Action, Asked, Case, Received, RunState
 from saga.machine.wayback import turn_round, weigh
@@ -120,9 +123,13 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
-            turn_round(state)
+            turn_round(state, "", state.steps)
         case Signalled():
             state.signals[state.positions[event.step]] = Received(event.message, event.payload)
+        case TurnedBack():
+            settling.turned_back(state, event)
+        case PathTaken():
+            settling.path_taken(state, event)
         case CancelRecorded():
             state.cancel = event.reason
         case DeadlinePassed():
@@ -154,7 +161,7 @@ def _started(state: RunState, event: Started, at: float) -> None:
     state.saga, state.saga_version = event.saga, event.saga_version
     state.definition, state.input = event.definition, event.input
     state.deadline_at, state.actor = event.deadline_at, event.actor
-    state.ready = [step.index for step in state.steps if not step.after]
+    state.ready = [step.index for step in state.steps if not step.after and is_on_path(state, step)]
 
 
 def _intended(state: RunState, event: Intended, at: float) -> None:
@@ -176,10 +183,12 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         undo_key=event.undo_key,
         deadline_at=event.deadline_at,
         intended_at=at,
+        choice=of.choice if of is not None else _choice(state, index, event.step),
     )
     before = state.newest(index, event.item) if of is None else state.undo_of(of)
     if before is not None:
-        action.crashes = before.crashes
+        before.failed_over = before.choice != action.choice
+        action.crashes = 0 if before.failed_over else before.crashes
         before.superseded, before.wish = True, None
         state.active.pop(before.key, None)
         note(state, before)
@@ -194,6 +203,12 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         of.undoing = event.key
         state.strays.pop(of.key, None)
     state.actions[event.key] = state.active[event.key] = action
+
+
+def _choice(state: RunState, index: int, name: str) -> int:
+    """Which of a step's alternatives is called so; 0 for the step itself."""
+    others = state.steps[index].instead
+    return next((i for i, one in enumerate(others, 1) if one.name == name), 0)
 
 
 def _asked(event: ApprovalAsked) -> Asked:

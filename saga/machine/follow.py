@@ -19,12 +19,14 @@ from saga.machine.events import (
     WindingDown,
 )
 from saga.machine.facts import Error
+from saga.machine.forward import stopped, unfinished, winds_down
+from saga.machine.savepoints import path_taken, turned_back
 from saga.machine.spreading import spread
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.unwinding import settled
 from saga.machine.waiting import begun_waits, ended_waits
 from saga.machine.watching import last_reading, watch_until
-from saga.machine.ways import Next, contract_of, next_move, unfinished, way_out
+from saga.machine.ways import Next, contract_of, next_move, way_out
 
 __all__ = ["case_for", "consequences", "settled_by_evidence", "winding_down"]
 
@@ -43,8 +45,10 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         return lists
     if (spec.waits or spec.asks or spec.skips) and (over := _over(spec, state, now)):
         return over
-    if state.done == len(spec.steps):
+    if state.done == state.needed:
         return [Ended(outcome="completed")]
+    if spec.returns and (way := _at_savepoints(spec, state, now)):
+        return way
     if not state.past_pivot:
         late = state.deadline_at is not None and now >= state.deadline_at
         if late and not state.deadline_passed:
@@ -52,6 +56,14 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         if (turn := _turn(spec, state, now)) is not None:
             return [turn]
     return begun_waits(spec, state, now) if spec.waits else []
+
+
+def _at_savepoints(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
+    """A part of the run is undone, and then done another way."""
+    if not stopped(state) and (turn := turned_back(spec, state, now)):
+        return turn
+    events = _taken_back(spec, state, now) + _moot(spec, state, now) if state.way_back else []
+    return events or path_taken(spec, state)
 
 
 def _over(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
@@ -66,7 +78,7 @@ def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     return [
         Skipped(key=action.key, reason=spent(action, contract_of(spec, action)))
         for action in state.active.values()
-        if spec.steps[action.step].optional
+        if step_of(spec.steps, action).optional
         and (move := next_move(spec, state, action, now)) is not None
         and move.next is Next.SKIP
     ]
@@ -81,7 +93,7 @@ def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
             continue  # the undo of what landed late goes its own way
         if action.state in ("sending", "unknown"):
             busy = True
-            if spec.steps[action.step].pivot:
+            if step_of(spec.steps, action).pivot:
                 return None  # first it must be known whether there is a way back
             continue
         move = next_move(spec, state, action, now)
@@ -103,7 +115,7 @@ def _out_of_time(spec: SagaSpec, state: RunState, now: float) -> WindingDown | N
             continue
         step = unfinished(spec, state, group)
         moving = any(
-            group in spec.steps[action.step].groups and action.state in ("sending", "unknown")
+            group in step_of(spec.steps, action).groups and action.state in ("sending", "unknown")
             for action in state.active.values()
         )
         if step is not None and not moving:
@@ -121,7 +133,7 @@ def winding_down(spec: SagaSpec, cause: str, action: Action | None) -> WindingDo
     """The turn of a run, with the step and error that caused it where there is one."""
     if action is None:
         return WindingDown(cause=cause, step=None, error=None, reason="")
-    step, contract = spec.steps[action.step], contract_of(spec, action)
+    step, contract = step_of(spec.steps, action), contract_of(spec, action)
     reason = spent(action, contract) if cause in ("attempts", "deadline") else ""
     return WindingDown(cause=cause, step=step.name, error=action.error, reason=reason)
 
@@ -162,7 +174,7 @@ def case_for(
         case=f"{state.run_id}/{len(state.cases) + 1 + offset}",
         key=action.key,
         case_kind=kind,
-        text=dead_end(kind, spec.steps[action.step], action, contract_of(spec, action)),
+        text=dead_end(kind, step_of(spec.steps, action), action, contract_of(spec, action)),
         error=action.error,
     )
 
@@ -216,7 +228,8 @@ def _moot(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     events: list[Event] = []
     for case in state.cases.values() if state.open_cases else ():
         action = state.actions[case.key]
-        if case.state != "open" or action.direction != FORWARD:
+        undone = winds_down(state, step_of(spec.steps, action))
+        if case.state != "open" or action.direction != FORWARD or not undone:
             continue
         absent = action.state == "absent"
         if case.kind == "exhausted" or (case.kind == "crashed" and absent):

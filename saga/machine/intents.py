@@ -7,7 +7,7 @@ from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.action_events import Intended
 from saga.machine.commands import Intend, Rejected, Rejection, Unfreezable
 from saga.machine.plan import begins
-from saga.machine.state import FORWARD, UNDO, Action, RunState
+from saga.machine.state import FORWARD, UNDO, Action, RunState, step_of
 
 __all__ = ["frozen_intent"]
 
@@ -38,7 +38,7 @@ def _forward(
     digest: str,
     args: object,
 ) -> Intended:
-    step, generation = spec.steps[command.step], command.generation
+    step, generation = spec.steps[command.step].choice(command.choice), command.generation
     before = state.newest(step.index, command.item)
     effect, undo = step.effect, step.compensation
     key = forward_key(
@@ -64,10 +64,15 @@ def _forward(
         args=args,
         of_key=None,
         replaces=None if before is None else before.key,
-        deadline_at=_deadline(before, effect, command.at),
+        deadline_at=_deadline(_same(before, command), effect, command.at),
         undo=undo.label if undo else None,
         undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
     )
+
+
+def _same(before: Action | None, command: Intend | Unfreezable) -> Action | None:
+    """The generation before this one; what it stands in for had a time of its own."""
+    return before if before is not None and before.choice == command.choice else None
 
 
 def _deadline(before: Action | None, contract: ContractSpec, at: float) -> float | None:
@@ -86,7 +91,7 @@ def _undo(
     digest: str,
     args: object,
 ) -> Intended:
-    step, generation = spec.steps[command.step], command.generation
+    step, generation = step_of(spec.steps, of), command.generation
     contract = step.compensation
     assert contract is not None, step.name
     assert of.undo_key is not None, step.name

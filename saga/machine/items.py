@@ -82,14 +82,13 @@ def note(state: RunState, action: Action) -> None:
     items = state.progress[action.step].items
     if items is None or action.direction != FORWARD:
         return
-    unknown = action.state == "unknown" and not action.superseded
-    if unknown:
+    if action.in_doubt and not action.superseded:
         items.unknown.setdefault(action.target, set()).add(action.key)
     elif action.target in items.unknown:
         items.unknown[action.target].discard(action.key)
         if not items.unknown[action.target]:
             del items.unknown[action.target]
-    if action.key in state.active and (unknown or action.case is not None):
+    if action.key in state.active and (action.state == "unknown" or action.case is not None):
         items.aside.add(action.key)
     else:
         items.aside.discard(action.key)

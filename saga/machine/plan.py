@@ -13,11 +13,12 @@ from typing import TypeAlias
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import Intend, Unfreezable
 from saga.machine.follow import consequences
+from saga.machine.forward import begins_in_time, goes_forward, unfinished
 from saga.machine.items import next_items
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.unwinding import may_undo, undo_ready
 from saga.machine.watching import last_reading
-from saga.machine.ways import Next, begins_in_time, goes_forward, next_move, unfinished
+from saga.machine.ways import Next, next_move
 
 __all__ = [
     "AskNow",
@@ -36,13 +37,15 @@ __all__ = [
 class BeginNow:
     """Freeze the intent of a step's action (`Intend`) and send it.
 
-    `of_key`: the action that it reverses; `None` for one that goes forward. `item`: of an `Each`.
+    `of_key`: the action that it reverses; `None` for one that goes forward. `item`: of an `Each`;
+    `choice`: the alternative, from 1 on.
     """
 
     step: int
     of_key: str | None
     generation: int
     item: str | None = None
+    choice: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +96,12 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             todo.append(SendNow(action.key))
         elif move.next is Next.PROBE:
             todo.append(AskNow(action.key))
-        elif move.next is Next.RENEW and spec.steps[action.step].wait is None:
+        elif move.next is Next.RENEW and step_of(spec.steps, action).wait is None:
             again = action.generation + 1
-            todo.append(BeginNow(action.step, action.of_key, again, action.item))
+            choice = action.choice if action.direction == FORWARD else 0
+            todo.append(BeginNow(action.step, action.of_key, again, action.item, choice))
+        elif move.next is Next.INSTEAD:
+            todo.append(BeginNow(action.step, None, 1, action.item, action.choice + 1))
     for action in state.watched.values():
         move = last_reading(spec, action, now)
         if move is None or any(isinstance(one, AskNow) and one.key == action.key for one in todo):
@@ -104,7 +110,7 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
             due.append(move.at)
         else:
             todo.append(AskNow(action.key))
-    if state.strays or state.phase == "compensating":
+    if state.strays or state.way_back:
         todo += [BeginNow(of.step, of.key, 1, of.item) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
         for index in state.ready:
@@ -149,10 +155,14 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     before = state.newest(step, command.item) if of is None else state.undo_of(of)
     if before is not None:
         move = next_move(spec, state, before, now)
-        renews = move is not None and move.next is Next.RENEW and move.at <= now
-        renews = renews and spec.steps[step].wait is None
-        return renews and command.generation == before.generation + 1
-    if command.generation != 1:
+        if move is None or move.at > now or spec.steps[step].wait is not None:
+            return False
+        if move.next is Next.INSTEAD:
+            return (command.choice, command.generation) == (before.choice + 1, 1)
+        choice = before.choice if of is None else 0
+        again = choice, before.generation + 1
+        return move.next is Next.RENEW and (command.choice, command.generation) == again
+    if (command.choice, command.generation) != (0, 1):
         return False
     if of is None:
         calls = spec.steps[step].wait is None and step in state.ready

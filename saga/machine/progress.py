@@ -42,8 +42,9 @@ class Progress:
 
 @dataclass(slots=True)
 class WayBack:
-    """One step, being undone."""
+    """One step, being undone, with the run (`""`) or back to a savepoint."""
 
+    region: str
     holding: int = 0  # items that hold back the undos of what comes before
     behind: int = 0  # of the steps that directly follow: how many are not clear
     clear: bool = False  # it holds nothing back, and neither does anything that follows

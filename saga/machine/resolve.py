@@ -15,7 +15,8 @@ from saga.machine.action_events import Absent, Accepted, Landed, ProbeAsked, Ren
 from saga.machine.commands import Rejected, Rejection, Resolve
 from saga.machine.events import CaseClosed, Event
 from saga.machine.follow import winding_down
-from saga.machine.state import FORWARD, Action, Case, RunState
+from saga.machine.forward import is_on_path
+from saga.machine.state import FORWARD, Action, Case, RunState, step_of
 from saga.machine.verdicts import is_about_a_straggler, not_before, verdicts
 from saga.machine.watching import watch_until
 from saga.machine.ways import contract_of
@@ -103,6 +104,7 @@ def _look(bound: float | None, command: Resolve) -> Rejected | None:
 def _meaning(spec: SagaSpec, state: RunState, action: Action, command: Resolve) -> list[Event]:
     provider = contract_of(spec, action).provider
     turns = action.direction == FORWARD and state.phase == "running"
+    turns = turns and is_on_path(state, step_of(spec.steps, action))
     winding = [winding_down(spec, "person", action)] if turns else []
     read_at = command.looked_at - (provider.visible_after or 0.0)
     match command.verdict:

@@ -24,7 +24,8 @@ from saga.machine.commands import ProbeAnswer, Rejected, Rejection, Reply
 from saga.machine.events import Event
 from saga.machine.facts import Error, Json
 from saga.machine.follow import case_for, settled_by_evidence
-from saga.machine.state import FORWARD, UNDO, Action, RunState
+from saga.machine.forward import is_on_path
+from saga.machine.state import FORWARD, UNDO, Action, RunState, step_of
 from saga.machine.waits import wait_before
 from saga.machine.watching import watch_until
 from saga.machine.ways import Next, contract_of, next_move
@@ -46,7 +47,7 @@ def landed(
         ]
     if _comes_late(action):
         late = LandedLate(key=action.key, receipt=receipt, source=source)
-        stays = spec.steps[action.step].irreversible  # a person must answer for it
+        stays = step_of(spec.steps, action).irreversible  # a person must answer for it
         cases = [case_for(spec, state, action, "late")] if stays else []
         return [late, *_closing(state, action), *cases]
     second: list[Event] = [SecondEffect(key=action.key, receipt=receipt, source=source)]
@@ -63,12 +64,17 @@ def _is_known(action: Action, receipt: Json) -> bool:
 def _counts(state: RunState, action: Action) -> bool:
     """The run can still take this effect into its course: it goes on from it, or undoes it."""
     return (
-        (state.phase != "ended" or action.direction == UNDO)
+        (action.direction == UNDO or _is_wanted(state, action))
         and action.state not in ("landed", "accepted")
         and not action.superseded
         and not action.undone
         and action.undoing is None  # it stays as its undo has found it
     )
+
+
+def _is_wanted(state: RunState, action: Action) -> bool:
+    """The run has not ended without it, and has not gone another way."""
+    return state.phase != "ended" and is_on_path(state, state.steps[action.step])
 
 
 def _comes_late(action: Action) -> bool:

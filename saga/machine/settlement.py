@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from saga.definition.spec import SagaSpec
 from saga.machine.facts import Json
-from saga.machine.state import Action, Case, RunState
+from saga.machine.forward import is_on_path
+from saga.machine.state import Action, Case, RunState, step_of
 
 __all__ = ["Line", "settlement"]
 
@@ -60,7 +61,7 @@ def settlement(spec: SagaSpec, state: RunState) -> tuple[Line, ...]:
             lines.append(_line(spec, state, action, verdicts))
             for one in (action, *undos.get(action.key, ())):
                 lines += _others(lines[-1], one, verdicts)
-        if step.wait is None:
+        if step.wait is None and is_on_path(state, step):
             lines += [Line(step.name, item) for item in _untouched(state, step.index)]
     return tuple(lines)
 
@@ -73,7 +74,7 @@ def _untouched(state: RunState, index: int) -> Iterator[str | None]:
 
 
 def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, Case]) -> Line:
-    step, undo = spec.steps[action.step], state.undo_of(action)
+    step, undo = step_of(spec.steps, action), state.undo_of(action)
     landed = action.state == "landed"
     line = Line(
         step.name,

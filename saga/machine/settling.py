@@ -15,15 +15,18 @@ from saga.machine.action_events import (
     Undone,
     Unknown,
 )
-from saga.machine.events import Spread
+from saga.machine.events import PathTaken, Spread, TurnedBack
+from saga.machine.forward import is_on_path
 from saga.machine.items import listed
-from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState
+from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState, step_of
+from saga.machine.wayback import come_round, turn_round
 
 __all__ = [
     "absent",
     "landed",
     "landed_late",
     "not_sent",
+    "path_taken",
     "probed",
     "refused",
     "renewed",
@@ -34,6 +37,7 @@ __all__ = [
     "spread",
     "stop_watching",
     "touch",
+    "turned_back",
     "undone",
     "unknown",
 ]
@@ -71,7 +75,7 @@ def landed(state: RunState, action: Action, event: Landed) -> None:
         return
     if before != "skipped":
         _item_done(state, action.step)
-    if state.steps[action.step].irreversible:
+    if step_of(state.steps, action).irreversible:
         state.past_pivot = True
     _whole_pivot(state, action.step)
 
@@ -99,6 +103,34 @@ def spread(state: RunState, event: Spread) -> None:
         _step_done(state, step.index)
 
 
+def turned_back(state: RunState, event: TurnedBack) -> None:
+    """What lies behind a savepoint is undone; what was turned back within it goes with the rest."""
+    region = [step for step in state.steps if (event.savepoint, False) in step.path]
+    inner = {name for step in region for name, _ in step.path} - {event.savepoint}
+    for name in inner:
+        if state.savepoints.get(name) == "undoing":
+            del state.savepoints[name]
+    state.savepoints[event.savepoint] = "undoing"
+    turn_round(state, event.savepoint, region)
+
+
+def path_taken(state: RunState, event: PathTaken) -> None:
+    """The other path of a savepoint is taken: what is needed and what is ready are counted anew."""
+    state.savepoints[event.savepoint] = "instead"
+    come_round(state, [step for step in state.steps if (event.savepoint, False) in step.path])
+    taken = [step for step in state.steps if is_on_path(state, step)]
+    done = {step.index for step in taken if state.is_done(step.index)}
+    state.needed, state.done = len(taken), len(done)
+    state.ready = [i for i in state.ready if is_on_path(state, state.steps[i])]
+    for step in taken:
+        progress = state.progress[step.index]
+        here = [i for i in step.after if is_on_path(state, state.steps[i])]
+        progress.waits_for = len(here) - len(done.intersection(here))
+        waits = progress.waits_for or len(progress.newest) == progress.size
+        if not waits and step.index not in done and step.index not in state.ready:
+            state.ready.append(step.index)
+
+
 def _item_done(state: RunState, index: int) -> None:
     progress = state.progress[index]
     progress.done += 1
@@ -111,7 +143,7 @@ def _step_done(state: RunState, index: int) -> None:
     for later in state.steps[index].before:
         progress = state.progress[later]
         progress.waits_for -= 1
-        if not progress.waits_for:
+        if not progress.waits_for and is_on_path(state, state.steps[later]):
             state.ready.append(later)
 
 
@@ -222,7 +254,7 @@ def stop_watching(state: RunState, action: Action) -> None:
 def landed_late(state: RunState, action: Action, event: LandedLate) -> None:
     action.receipt, action.error, action.late = event.receipt, None, True
     settle(state, action, "landed")
-    if state.steps[action.step].undo == "compensation":
+    if step_of(state.steps, action).undo == "compensation":
         state.strays[action.key] = action
 
 

@@ -7,9 +7,9 @@ from saga.definition.keys import forward_key
 from saga.definition.spec import SagaSpec, StepSpec
 from saga.machine.action_events import Intended, Refused
 from saga.machine.events import Event, Spread
+from saga.machine.forward import begins_in_time
 from saga.machine.items import BadItems, listed
 from saga.machine.state import FORWARD, RunState
-from saga.machine.ways import begins_in_time
 
 __all__ = ["spread"]
 

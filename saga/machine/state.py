@@ -7,7 +7,7 @@ Rule 2: nothing here scans: what is asked after every event is kept as an index 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saga.definition.spec import SagaSpec, StepSpec
@@ -24,6 +24,7 @@ __all__ = [
     "Received",
     "RunState",
     "new_state",
+    "step_of",
 ]
 
 FORWARD = "forward"
@@ -117,12 +118,19 @@ class Action:
     watch: float | None = None  # when it is read a last time for a straggler
     unseen: int = 0  # answers to the last reading that did not settle it
     late: bool = False  # it landed after the run had gone on without it
+    choice: int = 0  # 0: the step itself; from 1 on: which of its alternatives
+    failed_over: bool = False  # the next alternative has taken its place
     weight: int = 0  # in a run that winds down: 2 holds what is before, 1 is passed over, 0 neither
 
     @property
     def running(self) -> bool:
         """A call of it has timed out and still not returned."""
         return any(attempt.running for attempt in self.open.values())
+
+    @property
+    def in_doubt(self) -> bool:
+        """An attempt of it has ended and nobody knows how, also while another one is under way."""
+        return any(not attempt.in_flight for attempt in self.open.values())
 
     @property
     def interrupted(self) -> bool:
@@ -198,15 +206,18 @@ class RunState:
     actions: dict[str, Action] = field(default_factory=dict)
     progress: list[Progress] = field(default_factory=list)  # by step
     spreads: bool = False  # some step is an `Each`
-    way_back: list[WayBack] = field(default_factory=list)  # by step, from the turn of the run on
+    savepoints: dict[str, str] = field(default_factory=dict)  # undoing | instead; else not reached
+    way_back: dict[int, WayBack] = field(default_factory=dict)  # by step, from its turn on
     frontier: set[int] = field(default_factory=set)  # steps that have undos to begin
-    standing: int = 0  # forward actions that are not settled on the way back
+    standing: dict[str, int] = field(default_factory=dict)  # by savepoint, "" for the run: forward
+    # actions that are not settled on the way back
     signals: dict[int, Received] = field(default_factory=dict)  # by step
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
     strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended
     ready: list[int] = field(default_factory=list)  # steps that may start, not all intended
     done: int = 0  # steps that landed or were skipped
+    needed: int = 0  # how many must, on the paths that are taken
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
 
@@ -224,6 +235,10 @@ class RunState:
             return None
         return max(action.watch or 0.0 for action in self.watched.values())
 
+    def is_done(self, step: int) -> bool:
+        """Whether all that a step is for has landed or was skipped."""
+        return self.progress[step].done == self.progress[step].size
+
     def newest(self, step: int, item: str | None = None) -> Action | None:
         """The newest generation of a step's action, or of that of an item of its."""
         return self.progress[step].newest.get(item)
@@ -233,9 +248,19 @@ class RunState:
         return self.actions[action.undoing] if action is not None and action.undoing else None
 
 
+def step_of(steps: Sequence[StepSpec], action: Action) -> StepSpec:
+    """The step that an action is of, or the alternative of it."""
+    return steps[action.step].choice(action.choice)
+
+
 def new_state(spec: SagaSpec) -> RunState:
     """The state before the first event, for a run of `spec`."""
-    progress = [Progress(len(step.after)) for step in spec.steps]
+    direct = [not any(alternative for _, alternative in step.path) for step in spec.steps]
+    progress = [Progress(sum(direct[before] for before in step.after)) for step in spec.steps]
     return RunState(
-        steps=spec.steps, positions=spec.positions, progress=progress, spreads=spec.spreads
+        steps=spec.steps,
+        positions=spec.positions,
+        progress=progress,
+        needed=sum(direct),
+        spreads=spec.spreads,
     )

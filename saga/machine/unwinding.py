@@ -22,7 +22,7 @@ def undo_ready(spec: SagaSpec, state: RunState, now: float) -> list[Action]:
     What landed late waits for nobody, in whatever phase the run is.
     """
     strays = list(state.strays.values())
-    if state.phase != "compensating":
+    if not state.way_back:
         return strays
     ready = [of for of in state.active.values() if _is_blind(spec, state, of, now)]
     for index in state.frontier:
@@ -36,7 +36,7 @@ def may_undo(spec: SagaSpec, state: RunState, of: Action, now: float) -> bool:
     """Whether the undo of `of` may be intended at `now`: whether it is in `undo_ready`, or next."""
     if of.key in state.strays:
         return True
-    if state.phase != "compensating" or of.superseded:
+    if of.step not in state.way_back or of.superseded:
         return False
     if of.item not in state.way_back[of.step].to_undo:
         return _is_blind(spec, state, of, now)
@@ -45,7 +45,7 @@ def may_undo(spec: SagaSpec, state: RunState, of: Action, now: float) -> bool:
 
 def settled(state: RunState) -> bool:
     """Whether nothing of a run that winds down is left to settle or to undo."""
-    if state.strays or state.standing:
+    if state.strays or state.standing[""]:
         return False
     return all(action.direction == FORWARD for action in state.active.values())
 
@@ -60,7 +60,7 @@ def _is_blind(spec: SagaSpec, state: RunState, of: Action, now: float) -> bool:
     """It is unknown for good, and undone without a receipt."""
     if of.state != "unknown" or of.direction != FORWARD or of.undoing is not None:
         return False
-    if state.way_back[of.step].behind:
+    if of.step not in state.way_back or state.way_back[of.step].behind:
         return False
     move = next_move(spec, state, of, now)
     return move is not None and move.next is Next.BLIND and move.at <= now

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.bounds import look_bound
-from saga.machine.state import FORWARD, Action, Case, RunState
-from saga.machine.ways import contract_of, stopped
+from saga.machine.forward import leads_on, stopped
+from saga.machine.state import FORWARD, Action, Case, RunState, step_of
+from saga.machine.ways import contract_of
 
 __all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "verdicts"]
 
@@ -37,7 +38,7 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         return {}
     if case.kind == "late":
         watched = state.actions[case.key].watch is not None
-        if is_about_a_straggler(state.actions[case.key]) and not stopped(state):
+        if is_about_a_straggler(state.actions[case.key]) and _goes_on(spec, state, case):
             return _watched()
         ask = {"probe": "The provider is asked now; the answer may close the case."}
         return (ask if watched else {}) | {
@@ -45,7 +46,7 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
             "accept": "This effect stays; the case is closed under your name.",
         }
     action = state.actions[case.key]
-    if spec.steps[action.step].wait is not None:
+    if step_of(spec.steps, action).wait is not None:
         return {
             "landed": "It counts as brought, with what you give; the run goes on from there.",
             "accept": "It stays as it is; the rest is undone and the run ends settled.",
@@ -53,8 +54,8 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
     contract = contract_of(spec, action)
     forward, unknown = action.direction == FORWARD, action.state == "unknown"
     # A list that could not be gone over is no action that could be sent.
-    whole = action.item is None and spec.steps[action.step].each is not None
-    again = not (forward and stopped(state)) and not whole
+    whole = action.item is None and step_of(spec.steps, action).each is not None
+    again = not whole and (not forward or _goes_on(spec, state, case))
     offered: dict[str, str] = {}
     if contract.probe:
         offered["probe"] = "The provider is asked now; the answer may settle and close the case."
@@ -69,6 +70,12 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         offered["undone"] = f"It counts as taken back, on your evidence; {rest}"
     offered["accept"] = "It stays as it is; the rest is undone and the run ends settled."
     return offered
+
+
+def _goes_on(spec: SagaSpec, state: RunState, case: Case) -> bool:
+    """The step of the case may still be done: neither the run nor its part of it has turned."""
+    step = step_of(spec.steps, state.actions[case.key])
+    return not stopped(state) and leads_on(state, step)
 
 
 def is_about_a_straggler(action: Action) -> bool:

@@ -15,9 +15,9 @@ from saga.machine.action_events import Intended, Landed, Refused, WaitBegun
 from saga.machine.commands import Rejected, Rejection, Signal
 from saga.machine.events import Event, Signalled
 from saga.machine.facts import Json
+from saga.machine.forward import begins_in_time, goes_forward, leads_on
 from saga.machine.paths import at_path
-from saga.machine.state import FORWARD, RunState
-from saga.machine.ways import begins_in_time, goes_forward
+from saga.machine.state import FORWARD, RunState, step_of
 
 __all__ = ["begun_waits", "ended_waits", "signalled"]
 
@@ -78,10 +78,10 @@ def ended_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         return []
     ended: list[Event] = []
     for action in state.active.values():
-        wait = spec.steps[action.step].wait
+        wait = step_of(spec.steps, action).wait
         if wait is None or action.state != "intended":
             continue
-        if not begins_in_time(spec, state, spec.steps[action.step], now):
+        if not begins_in_time(spec, state, step_of(spec.steps, action), now):
             continue
         signal = state.signals.get(action.step)
         if signal is not None:
@@ -139,6 +139,8 @@ def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] |
     if (fault := _misfit(step, command.payload)) is not None:
         return Rejected(Rejection.NOT_POSSIBLE, fault)
     action = state.newest(step.index)
+    if not leads_on(state, step):
+        return Rejected(Rejection.NOT_POSSIBLE, f"the run has gone another way than {step.name}")
     if known is not None or (action is not None and action.state != "intended"):
         text = f"{step.name} does not wait any more"
         return Rejected(Rejection.NOT_POSSIBLE, text)

@@ -7,26 +7,46 @@ with each event for the one action that it is about.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from saga.definition.spec import StepSpec
 from saga.machine.progress import WayBack
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 
-__all__ = ["turn_round", "weigh"]
+__all__ = ["come_round", "turn_round", "weigh"]
 
 
-def turn_round(state: RunState) -> None:
-    """The run winds down: look at all that there is, once."""
-    state.way_back = [WayBack(behind=len(step.before)) for step in state.steps]
-    for progress in state.progress:
-        for action in progress.newest.values():
+def turn_round(state: RunState, region: str, steps: Sequence[StepSpec]) -> None:
+    """The run (`""`), or what lies behind a savepoint, is undone: look at all of it, once."""
+    come_round(state, steps)
+    state.standing[region] = 0
+    for step in steps:
+        state.way_back[step.index] = WayBack(region)
+    for step in steps:
+        behind = sum(later in state.way_back for later in step.before)  # others have not begun
+        state.way_back[step.index].behind = behind
+        for action in state.progress[step.index].newest.values():
             _weigh(state, action)
-    for step in reversed(state.steps):  # they stand after what they follow
+    for step in reversed(steps):  # they stand after what they follow
         _spread(state, step.index)
+
+
+def come_round(state: RunState, steps: Sequence[StepSpec]) -> None:
+    """These steps have been undone, or are undone anew with more of the run."""
+    for step in steps:
+        back = state.way_back.pop(step.index, None)
+        state.frontier.discard(step.index)
+        if back is not None:
+            state.standing.pop(back.region, None)
+            for action in state.progress[step.index].newest.values():
+                action.weight = 0
 
 
 def weigh(state: RunState, action: Action) -> None:
     """Something has become known of an action, or of the undo of one."""
     of = action if action.direction == FORWARD else state.actions[action.of_key or ""]
-    if state.newest(of.step, of.item) is of:  # the undo of an older one waits for nobody
+    # The undo of an older generation waits for nobody.
+    if of.step in state.way_back and state.newest(of.step, of.item) is of:
         _weigh(state, of)
         _spread(state, of.step)
 
@@ -35,8 +55,8 @@ def _weigh(state: RunState, of: Action) -> None:
     back, undo = state.way_back[of.step], state.undo_of(of)
     before, of.weight = of.weight, _weight(state, of, undo)
     back.holding += (of.weight == 2) - (before == 2)
-    state.standing += (of.weight > 0) - (before > 0)
-    reversible = state.steps[of.step].compensation is not None
+    state.standing[back.region] += (of.weight > 0) - (before > 0)
+    reversible = step_of(state.steps, of).compensation is not None
     if of.state == "landed" and undo is None and reversible and not of.late:
         back.to_undo[of.item] = of
     else:
@@ -52,7 +72,7 @@ def _weight(state: RunState, of: Action, undo: Action | None) -> int:
 
     What landed and cannot be undone is a person's: its case keeps the run from ending.
     """
-    step = state.steps[of.step]
+    step = step_of(state.steps, of)
     if undo is None:
         stands = of.state == "landed" and step.compensation is not None
         return 2 if stands or of.state in ("sending", "unknown") else 0
@@ -77,5 +97,6 @@ def _spread(state: RunState, index: int) -> None:
             continue
         back.clear = clear
         for before in state.steps[one].after:
-            state.way_back[before].behind += -1 if clear else 1
-            changed.append(before)
+            if before in state.way_back:
+                state.way_back[before].behind += -1 if clear else 1
+                changed.append(before)

@@ -14,19 +14,16 @@ from math import inf
 
 from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
 from saga.machine.bounds import absence_bound, under_way
+from saga.machine.forward import begins_in_time, leads_on, winds_down
 from saga.machine.items import holds
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 
 __all__ = [
     "Move",
     "Next",
-    "begins_in_time",
     "contract_of",
-    "goes_forward",
-    "group_deadline",
     "next_move",
-    "stopped",
-    "unfinished",
+    "savepoint_of",
     "way_out",
 ]
 
@@ -42,10 +39,14 @@ class Next(Enum):
     SEND = auto()  # one more attempt under its key
     PROBE = auto()  # ask by key
     RENEW = auto()  # a new generation, by policy or a person's word
+    INSTEAD = auto()  # the next alternative of a step that did not happen and will not
     BLIND = auto()  # unknown for good: undo it without a receipt
     SKIP = auto()  # an optional step that did not happen and will not
     FAIL = auto()  # a forward action that did not happen and will not: the run winds down
     GIVE_UP = auto()  # a person's turn
+
+
+_LEAVING = (Next.SEND, Next.RENEW, Next.INSTEAD)  # something new is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,51 +60,10 @@ class Move:
 
 def contract_of(spec: SagaSpec, action: Action) -> ContractSpec:
     """The contract of an action's direction, with the tuning of `spec`."""
-    step = spec.steps[action.step]
+    step = step_of(spec.steps, action)
     contract = step.effect if action.direction == FORWARD else step.compensation
     assert contract is not None, action.key
     return contract
-
-
-def stopped(state: RunState) -> bool:
-    """Whether it is on record that no new forward sending starts any more."""
-    if state.phase != "running":
-        return True
-    return not state.past_pivot and (state.cancel is not None or state.deadline_passed)
-
-
-def goes_forward(state: RunState, now: float) -> bool:
-    """Whether a new forward sending may start (one that settles an unknown is not new)."""
-    in_time = state.past_pivot or state.deadline_at is None or now < state.deadline_at
-    return in_time and not stopped(state)
-
-
-def group_deadline(spec: SagaSpec, state: RunState, step: StepSpec) -> float:
-    """When the sub-sagas that a step is part of must have done (unix seconds); infinite: never."""
-    return min(
-        [
-            state.begun[group] + limit
-            for group, limit in spec.limits
-            if group in step.groups and group in state.begun
-        ],
-        default=inf,
-    )
-
-
-def unfinished(spec: SagaSpec, state: RunState, group: str) -> StepSpec | None:
-    """The first step of a group that is not done; `None` if all are."""
-    for step in spec.steps:
-        progress = state.progress[step.index]
-        if group in step.groups and progress.done < progress.size:
-            return step
-    return None
-
-
-def begins_in_time(spec: SagaSpec, state: RunState, step: StepSpec, now: float) -> bool:
-    """Whether a new forward sending of `step` may start at `now`."""
-    if not goes_forward(state, now):
-        return False
-    return not spec.limits or state.past_pivot or now < group_deadline(spec, state, step)
 
 
 def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
@@ -120,17 +80,17 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
 def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """The next move of an action that is not in flight, as if no person were looking at it."""
     move = _way_out(spec, state, action, now)
-    if move is None or not state.spreads or move.next not in (Next.SEND, Next.RENEW):
+    if move is None or not state.spreads or move.next not in _LEAVING:
         return move
     if action.direction != FORWARD or action.state == "unknown":
         return move  # it settles what holds the others
-    return None if holds(state, spec.steps[action.step], action.target) else move
+    return None if holds(state, step_of(spec.steps, action), action.target) else move
 
 
 def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     if action.superseded or action.state in ("landed", "accepted", "skipped"):
         return None
-    step, contract = spec.steps[action.step], contract_of(spec, action)
+    step, contract = step_of(spec.steps, action), contract_of(spec, action)
     unknown = action.state == "unknown"
     if unknown and action.undoing is not None:
         return None  # without a receipt; that undo has its own ways out
@@ -168,7 +128,9 @@ def _as_asked(state: RunState, action: Action, contract: ContractSpec, now: floa
     What landed after the look, by a broken promise, may be forgotten later on; then it is read
     again. Where nothing ever left, or nobody can be asked, there is only the person's word.
     """
-    if action.wish is None or (action.direction == FORWARD and state.phase != "running"):
+    if action.wish is None or (
+        action.direction == FORWARD and not leads_on(state, step_of(state.steps, action))
+    ):
         return False
     if action.wish == "new" or action.state == "not_sent":
         return True
@@ -180,11 +142,31 @@ def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -
     """It did not happen and will not by itself."""
     if action.direction != FORWARD:
         return Move(Next.GIVE_UP, now, kind)
-    if state.steps[action.step].optional:
+    step = state.steps[action.step]
+    if len(step.instead) > action.choice and not _declined(action):
+        return Move(Next.INSTEAD, now)
+    if step.optional:
         return Move(Next.SKIP, now)
+    if step.path and savepoint_of(state, step) is not None:
+        return Move(Next.FAIL, now, cause)
     if state.past_pivot:
         return Move(Next.GIVE_UP, now, "exhausted")  # there is no way back
     return Move(Next.FAIL, now, cause)
+
+
+def savepoint_of(state: RunState, step: StepSpec) -> str | None:
+    """The innermost savepoint that a step can fail back to; behind a pivot there is none."""
+    for name, alternative in reversed(step.path):
+        behind = [one for one in state.steps if one.pivot and (name, False) in one.path]
+        passed = any(state.progress[one.index].done for one in behind)
+        if not alternative and name not in state.savepoints and not passed:
+            return name
+    return None
+
+
+def _declined(action: Action) -> bool:
+    """By people: what they refused, or did not approve in time, is not done in another way."""
+    return action.approval is not None and not action.attempts
 
 
 def _in_time(action: Action, now: float) -> bool:
@@ -210,7 +192,9 @@ def _absent(state: RunState, action: Action, contract: ContractSpec, now: float)
         return Move(Next.PROBE, at)  # the proof is too old: read again
     if _may_renew(action, contract):
         return Move(Next.RENEW, action.due)  # the key may be forgotten: it is of no more use
-    if action.direction == FORWARD and not state.steps[action.step].optional:
+    step = state.steps[action.step]
+    goes_on = step.optional or len(step.instead) > action.choice
+    if action.direction == FORWARD and not goes_on:
         return Move(Next.GIVE_UP, now, "exhausted")
     return _spent(state, action, now, "attempts", "undo_exhausted")
 
@@ -248,7 +232,7 @@ def _blind(state: RunState, action: Action, step: StepSpec) -> bool:
     """The run winds down and the compensation of this action works without a receipt."""
     return (
         action.direction == FORWARD
-        and state.phase == "compensating"
+        and winds_down(state, step)
         and step.compensation is not None
         and not step.compensation.needs_receipt
     )
@@ -276,7 +260,7 @@ def _may_resend(
     used_up = action.resends >= contract.retry.most_resends and not action.interrupted
     if used_up or _kills(action, contract) or not _in_time(action, now):
         return False
-    if action.direction == FORWARD and state.phase != "running" and step.irreversible:
+    if action.direction == FORWARD and winds_down(state, step) and step.irreversible:
         return False  # winding down, and there would be no way back
     return _in_life(action, contract, now)
 

@@ -11,22 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from saga.definition.spec import StepSpec
 from saga.journal.records import PAYLOAD_LIMIT
 from saga.machine.action_events import Sending
 from saga.machine.commands import Command, Intend, Rejected, Send, Unfreezable, Wake, name_of
 from saga.machine.decide import transition
 from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, plan
-from saga.machine.state import FORWARD, UNDO, Action
+from saga.machine.state import FORWARD, UNDO, Action, step_of
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
 from saga.orchestrator.held import Held
 from saga.orchestrator.letters import Letter
 
 __all__ = ["Advance", "Blocked", "advance"]
 
-Blocked: TypeAlias = Callable[[Held, int, str, Action | None], bool]
-"""Whether the calls of a step (its position) in a direction are not to be made now. The action is
-the one to send again, or the generation before the one to begin.
+Blocked: TypeAlias = Callable[[Held, StepSpec, str, Action | None], bool]
+"""Whether the calls of a step (or of an alternative of one) in a direction are not to be made now.
+The action is the one to send again, or the generation before the one to begin.
 """
 
 # What an intent and a sending take in a record beside arguments: the longest keys and names.
@@ -106,14 +107,16 @@ def advance(
             return step
 
 
-def _where(held: Held, todo: BeginNow | SendNow) -> tuple[int, str, Action | None]:
-    state = held.state
+def _where(held: Held, todo: BeginNow | SendNow) -> tuple[StepSpec, str, Action | None]:
+    state, steps = held.state, held.saga.spec.steps
     if isinstance(todo, SendNow):
         action = state.actions[todo.key]
-        return action.step, action.direction, action
+        return step_of(steps, action), action.direction, action
     if todo.of_key is None:
-        return todo.step, FORWARD, state.newest(todo.step, todo.item)
-    return todo.step, UNDO, state.undo_of(state.actions[todo.of_key])
+        step = steps[todo.step].choice(todo.choice)
+        return step, FORWARD, state.newest(todo.step, todo.item)
+    of = state.actions[todo.of_key]
+    return step_of(steps, of), UNDO, state.undo_of(of)
 
 
 def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tuple[Command, int]:
@@ -122,10 +125,11 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         return Wake(at=at), 0
     if isinstance(todo, SendNow):
         action = held.state.actions[todo.key]
-        threaded = held.saga.steps[action.step].side(action.direction).threaded
+        threaded = held.saga.step_of(action).side(action.direction).threaded
         return Send(at=at, fence=held.fence, key=todo.key, threaded=threaded), _SENDING_BYTES
     of = None if todo.of_key is None else held.state.actions[todo.of_key]
-    side = held.saga.steps[todo.step].side(FORWARD if of is None else UNDO)
+    choice = todo.choice if of is None else of.choice
+    side = held.saga.choice(todo.step, choice).side(FORWARD if of is None else UNDO)
     try:
         frozen = side.freeze(held.state, of, todo.item)
     except CannotFreeze as fault:
@@ -137,6 +141,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
                 generation=todo.generation,
                 error=fault.error,
                 item=todo.item,
+                choice=todo.choice,
             ),
             _INTENT_BYTES,
         )
@@ -152,6 +157,7 @@ def _command(held: Held, todo: BeginNow | SendNow | DecideNow, at: float) -> tup
         threaded=side.threaded,
         version=held.version + 1,
         item=todo.item,
+        choice=todo.choice,
     )
     return command, frozen.size + _INTENT_BYTES
 

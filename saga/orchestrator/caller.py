@@ -99,7 +99,7 @@ class Caller:
 
     async def _attempt(self, held: Held, outgoing: Outgoing) -> None:
         action = held.state.actions[outgoing.key]
-        side = held.saga.steps[action.step].side(action.direction)
+        side = held.saga.step_of(action).side(action.direction)
         if not self._may_call():
             held.calls.discard((outgoing.key, outgoing.attempt))
             return  # the lease is over; whoever has the run finds the sending and asks
@@ -137,7 +137,7 @@ class Caller:
 
     def _built(self, held: Held, action: Action, attempt: int, send_by: float) -> Ended:
         """The call as a value; a model's validators are user code, so this may end in anything."""
-        side = held.saga.steps[action.step].side(action.direction)
+        side = held.saga.step_of(action).side(action.direction)
         try:
             return Ended(value=side.call(held.state, action, attempt, send_by, self._resources))
         except BaseException as error:  # noqa: BLE001  as said
@@ -173,7 +173,7 @@ class Caller:
 
     async def _ask(self, held: Held, key: str) -> None:
         action: Action = held.state.actions[key]
-        side: Side = held.saga.steps[action.step].side(action.direction)
+        side: Side = held.saga.step_of(action).side(action.direction)
         probe, started = side.contract.probe, self._clock.now()
         if probe is None or not self._may_call():
             held.probes.discard(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,7 +25,7 @@ from saga.definition.values import (
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.machine.facts import Error, Json
 from saga.machine.items import item_value
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.orchestrator.describe import describe
 from saga.orchestrator.outcome import Contract
 
@@ -93,6 +93,7 @@ class CompiledStep:
 
     forward: Side
     undo: Side | None
+    instead: tuple[CompiledStep, ...] = ()
 
     def side(self, direction: str) -> Side:
         """The side of a direction; only asked for where there is one."""
@@ -108,9 +109,18 @@ class CompiledSaga:
     spec: SagaSpec
     steps: tuple[CompiledStep, ...]
 
+    def step_of(self, action: Action) -> CompiledStep:
+        """The step that an action is of, or the alternative of it."""
+        return self.choice(action.step, action.choice)
+
+    def choice(self, step: int, choice: int) -> CompiledStep:
+        """A step by its position; `choice`: 0 for itself, from 1 on for an alternative."""
+        whole = self.steps[step]
+        return whole.instead[choice - 1] if choice else whole
+
     def contract(self, action: Action) -> ContractSpec:
         """The contract of an action, as the machine sees it."""
-        step = self.spec.steps[action.step]
+        step = step_of(self.spec.steps, action)
         contract = step.effect if action.direction == FORWARD else step.compensation
         assert contract is not None, action.key
         return contract
@@ -119,7 +129,13 @@ class CompiledSaga:
 def compile_saga(saga: Saga[Any]) -> CompiledSaga:
     """Everything about a saga that does not depend on a run, worked out once."""
     spec = saga.machine_spec
-    return CompiledSaga(spec, tuple(map(_compile_step, saga.steps, spec.steps)))
+    return CompiledSaga(spec, tuple(map(_compile_choices, saga.steps, spec.steps)))
+
+
+def _compile_choices(step: Step[Any, Any], row: StepSpec) -> CompiledStep:
+    """A step with its alternatives."""
+    instead = tuple(map(_compile_step, step.instead, row.instead))
+    return replace(_compile_step(step, row), instead=instead)
 
 
 def _compile_step(step: Step[Any, Any], row: StepSpec) -> CompiledStep:
@@ -165,7 +181,7 @@ def _common(state: RunState, action: Action, attempt: int, send_by: float) -> di
         "key": action.key,
         "digest": action.digest,
         "run_id": state.run_id,
-        "step": state.steps[action.step].name,
+        "step": step_of(state.steps, action).name,
         "item": action.item,
         "attempt": attempt,
         "deadline": datetime.fromtimestamp(send_by, UTC),

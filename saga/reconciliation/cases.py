@@ -12,6 +12,7 @@ from saga.journal.quarantine import DAMAGED
 from saga.machine.bounds import look_bound
 from saga.machine.facts import Error, Json
 from saga.machine.state import Case as CaseState
+from saga.machine.state import step_of
 from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of
 from saga.views import moment, since
@@ -72,7 +73,7 @@ def case_view(
         id=case.id,
         run_id=state.run_id,
         key=case.key,
-        step=history.spec.steps[action.step].name,
+        step=step_of(history.spec.steps, action).name,
         item=action.item,
         direction=action.direction,
         kind=case.kind,

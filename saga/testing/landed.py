@@ -13,7 +13,8 @@ from saga.definition.spec import SagaSpec
 from saga.journal.records import Record
 from saga.machine.action_events import Absent, Intended, Landed
 from saga.machine.events import Event
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.forward import is_on_path
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
 from saga.testing.observer import successors
 from saga.testing.recorded import Finding
@@ -130,7 +131,7 @@ def _known(run: _Run, one: Landing) -> Iterator[Finding]:
     if action is None or action.attempts < 1:
         yield 1, f"{one.key} landed without {'an intent' if action is None else 'a sending'}"
         return
-    if (run.state.steps[action.step].name, action.of_key) != (one.step, one.of_key):
+    if (step_of(run.state.steps, action).name, action.of_key) != (one.step, one.of_key):
         yield 1, f"{one.key} landed for {one.step} of {one.of_key}, which is not its intent"
     if one.at is not None and one.at < run.intended[one.key] - _SECOND:
         yield 1, f"{one.key} landed before its intent was recorded"
@@ -164,7 +165,7 @@ def _generations(run: _Run) -> Iterator[Finding]:
         if len(line) == 1 or any(_with_a_person(run, action) for action in line):
             continue
         *older, newest = sorted(line, key=lambda action: action.generation)
-        free = run.spec.steps[newest.step].undo == "nothing" or not run.rests
+        free = step_of(run.spec.steps, newest).undo == "nothing" or not run.rests
         for action in older:
             undo = run.state.undo_of(action)
             if undo is not None and _with_a_person(run, undo):
@@ -191,8 +192,9 @@ def _accounted(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
 
 
 def _undone(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
-    kept = run.state.outcome == "completed" and not action.late
-    if kept or run.spec.steps[action.step].undo == "nothing":
+    here = is_on_path(run.state, run.state.steps[action.step])
+    kept = run.state.outcome == "completed" and not action.late and here
+    if kept or step_of(run.spec.steps, action).undo == "nothing":
         return
     if action.late and not run.rests:
         return  # its undo is on the way
@@ -231,6 +233,6 @@ def _really(run: _Run) -> Iterator[Finding]:
     """Law 12: what is recorded as landed, on proof, is there."""
     for key in run.proven:
         action = run.state.actions[key]
-        needs_undo = run.spec.steps[action.step].undo == "compensation"
+        needs_undo = step_of(run.spec.steps, action).undo == "compensation"
         if action.direction == FORWARD and needs_undo and run.landing(key) is None:
             yield 12, f"{key} is recorded as landed and is not in the ledger"

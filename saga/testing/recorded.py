@@ -33,7 +33,8 @@ from saga.machine.events import (
 )
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
-from saga.machine.state import FORWARD, Action, RunState, new_state
+from saga.machine.forward import is_on_path
+from saga.machine.state import FORWARD, Action, RunState, new_state, step_of
 from saga.machine.verdicts import not_before
 from saga.machine.ways import contract_of
 from saga.testing.observer import successors, unknown_after
@@ -163,7 +164,7 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) ->
         return
     if event.fence != record.fence:
         yield 6, f"attempt {event.attempt} of {event.key} bears the fence of somebody else"
-    if action.direction == FORWARD and spec.steps[action.step].approval is not None:
+    if action.direction == FORWARD and step_of(spec.steps, action).approval is not None:
         yield from _approved(action, record)
     provider = contract_of(spec, action).provider
     if event.attempt != action.attempts + 1:
@@ -213,7 +214,13 @@ def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:
     if event.outcome == "completed":
         for step, progress in zip(spec.steps, state.progress, strict=True):
             actions = progress.newest.values()
-            if len(actions) < progress.size or not all(_is_done(step, one) for one in actions):
+            if not is_on_path(state, step):
+                yield from (
+                    (8, f"completed another way while {one.key} stands")
+                    for one in actions
+                    if one.state == "landed" and not _is_taken_back(spec, state, one)
+                )
+            elif len(actions) < progress.size or not all(_is_done(step, one) for one in actions):
                 yield 12, f"completed, though {step.name} has not landed"
         return
     for action in state.actions.values():
@@ -234,7 +241,7 @@ def _is_taken_back(spec: SagaSpec, state: RunState, action: Action) -> bool:
     undo = state.undo_of(action)
     if undo is not None and undo.state in ("landed", "accepted"):
         return True
-    return spec.steps[action.step].undo == "nothing" or action.answered_for
+    return step_of(spec.steps, action).undo == "nothing" or action.answered_for
 
 
 def _verdict(

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from saga.client import Client
 from saga.definition.contracts import Compensation, Effect
 from saga.definition.saga import App, Lifespan, Saga
+from saga.definition.step import Step
 from saga.definition.wait import Wait
 from saga.errors import BadInput, SagaError
 from saga.journal.writer import Writer
@@ -102,23 +103,26 @@ class _Orchestrator(Orchestrator):
 
 def _scripted(saga: Saga[Any], answers: Mapping[str, Any]) -> Saga[Any]:
     """The saga with the functions of some contracts replaced; its meaning is the same."""
-    known = {step.name for step in saga.steps}
-    known |= {f"{step.name}/undo" for step in saga.steps if step.undo is not None}
+    choices = [choice for step in saga.steps for choice in step.choices]
+    known = {step.name for step in choices}
+    known |= {f"{step.name}/undo" for step in choices if step.undo is not None}
     if unknown := sorted(answers.keys() - known):
         raise BadInput(
             f"there is no {unknown[0]!r} to answer for", remedy=f"there are: {sorted(known)}"
         )
-    steps = []
-    for original in saga.steps:
-        step = copy.copy(original)
-        if step.name in answers:
-            step.effect = _answering(step.effect, answers[step.name])
-        if step.undo is not None and f"{step.name}/undo" in answers:
-            step.compensation = _answering(step.undo, answers[f"{step.name}/undo"])
-        steps.append(step)
     scripted = copy.copy(saga)
-    scripted.steps = tuple(steps)
+    scripted.steps = tuple(_scripted_step(step, answers) for step in saga.steps)
     return scripted
+
+
+def _scripted_step(original: Step[Any, Any], answers: Mapping[str, Any]) -> Step[Any, Any]:
+    step = copy.copy(original)
+    if step.name in answers:
+        step.effect = _answering(step.effect, answers[step.name])
+    if step.undo is not None and f"{step.name}/undo" in answers:
+        step.compensation = _answering(step.undo, answers[f"{step.name}/undo"])
+    step.instead = tuple(_scripted_step(one, answers) for one in step.instead)
+    return step
 
 
 C = TypeVar("C", Effect[Any, Any], Compensation[Any, Any])

@@ -273,7 +273,7 @@ def worlds_of(sagas: Iterable[Saga[Any]]) -> list[World]:
     """The worlds in which the effects of these sagas are made, each once."""
     found: list[World] = []
     for saga in sagas:
-        for step in saga.steps:
+        for step in (choice for one in saga.steps for choice in one.choices):
             for contract in (step.effect, step.compensation):
                 desk = getattr(contract, "do", None)
                 if isinstance(desk, _Desk) and desk.world not in found:

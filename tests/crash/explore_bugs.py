@@ -128,6 +128,7 @@ _ASKED_FOR = (
             "machine.wayback": """
 -    if undo.state in ("landed", "accepted"):
 +    if undo.state in ("landed", "accepted", "refused"):
+         return 0
 """,
             "machine.follow": """
 -        if action.state == "sending":

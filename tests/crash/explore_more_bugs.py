@@ -75,14 +75,10 @@ MORE_BUGS: tuple[Bug, ...] = (
         "undone in the order in which it was done",
         {
             "machine.wayback": """
--    state.way_back = [WayBack(behind=len(step.before)) for step in state.steps]
-+    state.way_back = [WayBack(behind=len(step.after)) for step in state.steps]
+-        behind = sum(later in state.way_back for later in step.before)  # others have not begun
++        behind = sum(later in state.way_back for later in step.after)
 """,
             "machine.wayback ": """
--    for step in reversed(state.steps):  # they stand after what they follow
-+    for step in state.steps:
-""",
-            "machine.wayback  ": """
 -        for before in state.steps[one].after:
 +        for before in state.steps[one].before:
 """,
@@ -142,8 +138,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "completed when the last step has been sent",
         {
             "machine.follow": """
--    if state.done == len(spec.steps):
-+    if state.done + len(state.active) == len(spec.steps) and not state.ready:
+-    if state.done == state.needed:
++    if state.done + len(state.active) == state.needed and not state.ready:
 """
         },
         _WELL,
@@ -153,8 +149,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "the first step is not undone",
         {
             "machine.wayback": """
--    for progress in state.progress:
-+    for progress in state.progress[1:]:
+-    state.standing[back.region] += (of.weight > 0) - (before > 0)
++    state.standing[back.region] += ((of.weight > 0) - (before > 0)) * (of.step > 0)
 """
         },
         _SHIP_REFUSED,

@@ -120,9 +120,10 @@ def test_one_that_the_parent_may_not_have_is_refused() -> None:
         spring: Campaign | None
 
     maybe = input_of(Maybe)
+    spring: Any = maybe.spring
     child = Saga("child", campaign, [each()])
     with pytest.raises(DefinitionError):
-        Saga("s", maybe, [SubSaga("spring", child, args=maybe.spring)])
+        Saga("s", maybe, [SubSaga("spring", child, args=spring)])
 
 
 def test_its_items_are_undone_with_the_parent() -> None:

@@ -69,17 +69,6 @@ def test_a_step_uses_an_effect(effect: Any) -> None:
     assert code_of(lambda: step(effect=effect)) == "bad-step"
 
 
-@pytest.mark.parametrize("given", [{"instead": [step()]}])
-def test_what_comes_later_is_refused_with_not_yet(given: dict[str, Any]) -> None:
-    error = error_of(lambda: step(**given))
-    assert error.code == "not-yet"
-    assert next(iter(given)) in error.remedy
-
-
-def test_defaults_of_what_comes_later_may_be_written() -> None:
-    assert step(pivot=False, instead=(), approval=None, optional=False).hold
-
-
 def test_the_arguments_are_those_of_the_effect_or_derived_ones() -> None:
     business = input_of(BusinessTrip)
     assert step(args=business).args.model is BusinessTrip

@@ -1,4 +1,4 @@
-"""Faults about waits, approvals, branches, sub-sagas and lists, as in `tests.machine.mutations`."""
+"""Faults about waits, approvals, branches and sub-sagas, as in `tests.machine.mutations`."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ BLOCK_MUTATIONS = {
     ),
     "what follows a join begins after one of its branches": Mutation(
         "settling",
-        "if not progress.waits_for:",
-        "if True:",
+        "if not progress.waits_for and is_on_path",
+        "if later not in state.ready and is_on_path",
         "law 14",
         "join of query, one side optional / a lost answer, a refusal",
     ),
@@ -81,20 +81,20 @@ BLOCK_MUTATIONS = {
     ),
     "a required step is skipped": Mutation(
         "ways",
-        "if state.steps[action.step].optional:\n        return Move(Next.SKIP, now)",
-        "if not state.past_pivot:\n        return Move(Next.SKIP, now)",
+        "    if step.optional:\n        return Move(Next.SKIP, now)",
+        "    if not state.past_pivot:\n        return Move(Next.SKIP, now)",
         "law 4",
         "keys query / many not sent, a slow owner",
     ),
     "the pivot is forgotten": Mutation(
         "settling",
-        "not state.steps[index].pivot or progress.done",
-        "not state.steps[index].irreversible or progress.done",
+        'if any(action.state == "landed" for action in progress.newest.values()):',
+        "if False:",
         "law 8",
         "keys query pivot > keys query reads / a lost answer, a cancel",
     ),
     "a sub-saga has no deadline": Mutation(
-        "ways",
+        "forward",
         "return not spec.limits or state.past_pivot or now < group_deadline(spec, state, step)",
         "return True",
         "law 12",

@@ -50,8 +50,8 @@ LATE_MUTATIONS = {
     ),
     "compensated before what landed late is undone": Mutation(
         "unwinding",
-        "if state.strays or state.standing:",
-        "if state.standing:",
+        'if state.strays or state.standing[""]:',
+        "if False:",
         "law 8",
         "query late > query late / a straggler, a cancel",
     ),

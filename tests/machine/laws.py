@@ -6,9 +6,7 @@ The machine keeps indices and flags so that it need not look; these functions do
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from math import inf
-from operator import attrgetter
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Intended, Sending
@@ -17,62 +15,16 @@ from saga.machine.decide import decide
 from saga.machine.events import CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
+from saga.machine.forward import is_on_path
 from saga.machine.plan import AskNow, Plan, plan
-from saga.machine.progress import Progress, WayBack
 from saga.machine.settlement import settlement
-from saga.machine.state import FORWARD, Action, Attempt, Case, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
+from tests.machine.indices import check_indices
 from tests.machine.orders import in_turn, order_for
 from tests.machine.world import LawBroken
 
-__all__ = ["check", "fork"]
-
-_of_action = attrgetter(*(one.name for one in fields(Action)))
-_of_attempt = attrgetter(*(one.name for one in fields(Attempt)))
-_of_case = attrgetter(*(one.name for one in fields(Case)))
-_of_run = attrgetter(*(one.name for one in fields(RunState)))
-
-
-def fork(state: RunState) -> RunState:
-    """A copy that shares nothing that changes."""
-    twin = RunState(*_of_run(state))
-    twin.actions = {key: _fork_action(action) for key, action in state.actions.items()}
-    twin.progress = [_fork_progress(one, twin.actions) for one in state.progress]
-    twin.way_back = [_fork_way_back(one, twin.actions) for one in state.way_back]
-    twin.frontier = set(state.frontier)
-    twin.watched = {key: twin.actions[key] for key in state.watched}
-    twin.strays = {key: twin.actions[key] for key in state.strays}
-    twin.active = {key: twin.actions[key] for key in state.active}
-    twin.begun = dict(state.begun)
-    twin.signals = dict(state.signals)
-    twin.ready = list(state.ready)
-    twin.cases = {key: Case(*_of_case(case)) for key, case in state.cases.items()}
-    return twin
-
-
-def _fork_progress(progress: Progress, actions: dict[str, Action]) -> Progress:
-    twin = replace(progress)
-    twin.newest = {item: actions[one.key] for item, one in progress.newest.items()}
-    if progress.items is not None:
-        unknown = {target: set(keys) for target, keys in progress.items.unknown.items()}
-        twin.items = replace(progress.items, unknown=unknown, aside=set(progress.items.aside))
-    return twin
-
-
-def _fork_way_back(way_back: WayBack, actions: dict[str, Action]) -> WayBack:
-    to_undo = {item: actions[one.key] for item, one in way_back.to_undo.items()}
-    return replace(way_back, to_undo=to_undo, undoing=set(way_back.undoing))
-
-
-def _fork_action(action: Action) -> Action:
-    twin = Action(*_of_action(action))
-    twin.open = {number: Attempt(*_of_attempt(one)) for number, one in action.open.items()}
-    twin.others = list(action.others)
-    if action.approval is not None:
-        twin.approval = replace(
-            action.approval, given=dict(action.approval.given), late=set(action.approval.late)
-        )
-    return twin
+__all__ = ["check"]
 
 
 def check(
@@ -103,7 +55,7 @@ def check(
         _end(spec, after)
     if more := consequences(spec, after, at):
         raise LawBroken("13", f"{more} was not committed with it")
-    _indices(after)
+    check_indices(after)
     planned = plan(spec, after, at)
     _never_stuck(spec, after, planned, at)
     return planned
@@ -124,7 +76,7 @@ def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
         if action.state in ("sending", "unknown"):
             if event.cause == "deadline" and (event.error or {}).get("type") not in _BRANCHES:
                 raise LawBroken("8", f"the deadline does not wait for {action.key}")
-            if spec.steps[action.step].pivot:
+            if step_of(spec.steps, action).pivot:
                 raise LawBroken("8", f"turned round while {action.key} may have landed for good")
 
 
@@ -141,12 +93,15 @@ def _no_way_back(spec: SagaSpec, state: RunState) -> bool:
 def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
     if event.key in state.actions:
         raise LawBroken("2", f"the key {event.key} is used twice")
-    if event.of_key is None and event.item is not None and event.generation == 1:
-        _item(spec, state, event)
+    before = state.newest(spec.positions[event.step], event.item)
+    if event.of_key is None and before is not None and before.state == "refused":
+        declined = before.approval is not None and not before.attempts
+        if declined and event.generation == 1:
+            raise LawBroken("12", f"{event.key} is done instead of what people declined")
+    if event.item is not None and event.generation == 1:
+        _item(spec, state, event) if event.of_key is None else _undo_of_item(spec, state, event)
     if event.of_key is None or state.actions[event.of_key].late:
         return  # the undo of what landed late waits for nobody
-    if event.item is not None and event.generation == 1:
-        _undo_of_item(spec, state, event)
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
     while behind:
         later = behind.pop()
@@ -165,7 +120,7 @@ def _item(spec: SagaSpec, state: RunState, event: Intended) -> None:
     assert each is not None, event
     assert progress.items is not None, event
     states = {item: one.state for item, one in progress.newest.items()}
-    if each.on_unknown == "hold_all" and "unknown" in states.values():
+    if each.on_unknown == "hold_all" and any(map(_in_doubt, progress.newest.values())):
         raise LawBroken("each", f"{event.key} begins while another item is unknown")
     moving = [state for state in states.values() if state in ("sending", "not_sent", "intended")]
     if len(moving) >= each.parallel:
@@ -186,19 +141,25 @@ def _undo_of_item(spec: SagaSpec, state: RunState, event: Intended) -> None:
         for one in state.active.values()
         if one.step == state.positions[event.step] and one.of_key and one.case is None
     ]
-    if len(moving) >= each.parallel and state.actions[event.of_key or ""].state == "landed":
+    of = state.actions[event.of_key or ""]
+    if len(moving) >= each.parallel and of.state == "landed" and not of.late:
         raise LawBroken("each", f"{event.key} is one too many at once")
 
 
 def _held(spec: SagaSpec, state: RunState, action: Action) -> bool:
     """An unknown item of the same `Each` keeps this one from being sent."""
-    each = spec.steps[action.step].each
+    each = step_of(spec.steps, action).each
     if each is None or each.on_unknown == "hold_item" or action.state == "unknown":
         return False
     return any(
-        one.state == "unknown" and (each.on_unknown == "hold_all" or one.target == action.target)
+        _in_doubt(one) and (each.on_unknown == "hold_all" or one.target == action.target)
         for one in state.progress[action.step].newest.values()
     )
+
+
+def _in_doubt(action: Action) -> bool:
+    """Nobody knows of one of its attempts, also while it is sent again."""
+    return any(not attempt.in_flight for attempt in action.open.values())
 
 
 def _approved(action: Action, at: float) -> None:
@@ -212,7 +173,7 @@ def _approved(action: Action, at: float) -> None:
 def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None:
     action = state.actions[event.key]
     contract = contract_of(spec, action)
-    if action.direction == FORWARD and spec.steps[action.step].approval is not None:
+    if action.direction == FORWARD and step_of(spec.steps, action).approval is not None:
         _approved(action, at)
     if event.attempt != action.attempts + 1 or event.send_by != at + contract.timeout:
         raise LawBroken("1", f"{event} is not the next one in time")
@@ -223,13 +184,13 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
     if state.phase == "running" and _held(spec, state, action):
         raise LawBroken("each", f"{event.key} is sent while another item is unknown")
     if action.open:
-        if state.phase == "compensating" and spec.steps[action.step].irreversible:
+        if state.phase == "compensating" and step_of(spec.steps, action).irreversible:
             raise LawBroken("8", f"{event.key} is sent again, and could not be undone")
         return
     no_way_back = _no_way_back(spec, state)
     ends = [state.begun[g] + limit for g, limit in spec.limits if g in state.begun]
     late = state.deadline_at is not None and at >= state.deadline_at
-    late = late or (bool(spec.steps[action.step].groups) and at >= min(ends, default=inf))
+    late = late or (bool(step_of(spec.steps, action).groups) and at >= min(ends, default=inf))
     if state.phase != "running" or not (no_way_back or (state.cancel is None and not late)):
         raise LawBroken("9", f"{event.key} goes forward in a run that is stopped")
 
@@ -237,18 +198,20 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
 def _settled(spec: SagaSpec, after: RunState) -> None:
     """The outcome is what the settlement says line by line."""
     lines = settlement(spec, after)
-    steps = {step.name: step for step in spec.steps}
+    steps = {one.name: one for step in spec.steps for one in (step, *step.instead)}
     stands = [
         line for line in lines if line.fate == "landed" and steps[line.step].undo != "nothing"
     ]
     open_ones = [line for line in lines if line.fate == "open"]
     if after.outcome == "completed":
+        taken = [step for step in spec.steps if is_on_path(after, step)]
         missing = {
             step.name
-            for step in spec.steps
+            for step in taken
             if not (step.optional or step.wait) and after.progress[step.index].size
         }
-        missing -= {line.step for line in lines if line.fate in ("landed", "satisfied")}
+        done = {line.step for line in lines if line.fate in ("landed", "satisfied")}
+        missing -= {spec.steps[spec.positions[name]].name for name in done}
         if missing:
             raise LawBroken("8", f"completed, and the settlement lacks {missing}")
         return
@@ -266,10 +229,14 @@ def _end(spec: SagaSpec, after: RunState) -> None:
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
         skipped = [a for a in after.actions.values() if a.state == "skipped"]
-        if not all(spec.steps[a.step].optional or a.evidence is not None for a in skipped):
+        if not all(step_of(spec.steps, a).optional or a.evidence is not None for a in skipped):
             raise LawBroken("3", "a required step was skipped")
-        done = len([a for a in landed if not a.late]) + len(skipped)
-        if done != sum(progress.size for progress in after.progress):
+        abandoned = [a for a in landed if not (a.late or is_on_path(after, after.steps[a.step]))]
+        if any(_stands(after, a) for a in abandoned):
+            raise LawBroken("8", f"the run has gone another way, and {abandoned} stands")
+        taken = {step.index for step in spec.steps if is_on_path(after, step)}
+        done = [a for a in (*landed, *skipped) if not a.late and a.step in taken]
+        if len(done) != sum(after.progress[index].size for index in taken):
             raise LawBroken("3", "completed, but a step did not land")
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
@@ -278,139 +245,22 @@ def _end(spec: SagaSpec, after: RunState) -> None:
         if action.state in ("sending", "unknown") and not action.superseded:
             raise LawBroken("8", f"ended while {action.key} is {action.state}")
     for action in landed:  # what is late too
-        undo = after.undo_of(action)
-        done = undo is not None and undo.state in ("landed", "accepted")
-        free = spec.steps[action.step].undo == "nothing" or action.answered_for
-        if not done and not free:
+        if _stands(after, action):
             raise LawBroken("8", f"ended while {action.key} stands")
-
-
-def _indices(state: RunState) -> None:
-    forward = [a for a in state.actions.values() if a.direction == FORWARD]
-    places = {(a.step, a.item) for a in forward}
-    for step, item in places | {(step.index, None) for step in state.steps}:
-        line = [a for a in forward if (a.step, a.item) == (step, item)]
-        _generations(line, state.newest(step, item))
-        for of in line:
-            undos = [a for a in state.actions.values() if a.of_key == of.key]
-            _generations(undos, state.undo_of(of))
-    _items(state)
-    _way_back(state)
-    settled = ("landed", "accepted", "skipped")
-    active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
-    landed = {step.index for step in state.steps if _is_done(state.progress[step.index])}
-    ready = {
-        step.index
-        for step in state.steps
-        if state.phase
-        and len(state.progress[step.index].newest) < state.progress[step.index].size
-        and landed.issuperset(step.after)
-    }
-    if (set(state.active), sorted(state.ready), state.done) != (
-        active,
-        sorted(ready),
-        len(landed),
-    ):
-        raise LawBroken("14", "an index is not what looking at everything gives")
-    watched = {a.key for a in state.actions.values() if a.watch is not None}
-    undoable = [a for a in state.actions.values() if state.steps[a.step].undo == "compensation"]
-    strays = {a.key for a in undoable if a.late and a.undoing is None}
-    if (set(state.watched), set(state.strays)) != (watched, strays):
-        raise LawBroken("14", "what is watched or landed late is not what looking gives")
-    open_cases = {case.key: case.id for case in state.cases.values() if case.state == "open"}
-    known = {a.key: a.case for a in state.actions.values() if a.case is not None}
-    count = sum(case.state == "open" for case in state.cases.values())
-    if open_cases != known or state.open_cases != count or count != len(open_cases):
-        raise LawBroken("10", "open cases, and what the run and its actions know of them")
-
-
-def _is_done(progress: Progress) -> bool:
-    landed = [
-        one
-        for one in progress.newest.values()
-        if one.state in ("landed", "skipped") and not one.late
-    ]
-    if progress.done != len(landed):
-        raise LawBroken("14", f"{progress.done} items are done, and {len(landed)} are")
-    return len(landed) == progress.size
-
-
-def _items(state: RunState) -> None:
-    for step, progress in zip(state.steps, state.progress, strict=True):
-        if step.each is None or progress.items is None:
-            continue
-        begun = [item for item in progress.newest if item is not None]
-        if begun != progress.items.order[: len(begun)]:
-            raise LawBroken("14", f"items of {step.name} began out of order: {begun}")
-        unknown: dict[str, set[str]] = {}
-        aside = set[str]()
-        for one in progress.newest.values():
-            if one.state == "unknown":
-                unknown.setdefault(one.target, set()).add(one.key)
-            if one.key in state.active and (one.state == "unknown" or one.case is not None):
-                aside.add(one.key)
-        if (progress.items.unknown, progress.items.aside) != (unknown, aside):
-            raise LawBroken("14", f"the unknown items of {step.name} are not what looking gives")
-
-
-def _way_back(state: RunState) -> None:
-    """What is counted on the way back is what the definition of clear gives."""
-    if not state.way_back:
-        return
-    clear = [False] * len(state.steps)
-    frontier = set[int]()
-    standing = 0
-    for step in reversed(state.steps):
-        newest = state.progress[step.index].newest.values()
-        left = [one for one in newest if not _is_taken_back(state, one)]
-        held = [one for one in left if not _is_passed(state, one)]
-        reachable = all(clear[later] for later in step.before)
-        clear[step.index] = reachable and not held
-        standing += len(left)
-        undoable = [
-            one
-            for one in newest
-            if one.state == "landed"
-            and one.undoing is None
-            and not one.late
-            and step.compensation is not None
-        ]
-        if reachable and undoable:
-            frontier.add(step.index)
-    counted = [one.clear for one in state.way_back]
-    if (counted, state.frontier, state.standing) != (clear, frontier, standing):
-        raise LawBroken("14", "the way back is not what looking at everything gives")
-
-
-def _is_taken_back(state: RunState, action: Action) -> bool:
-    undo = state.undo_of(action)
-    if undo is not None:
-        return undo.state in ("landed", "accepted")
-    if action.state in ("sending", "unknown"):
-        return False
-    return action.state != "landed" or state.steps[action.step].compensation is None
-
-
-def _is_passed(state: RunState, action: Action) -> bool:
-    undo = state.undo_of(action)
-    stuck = undo is not None and undo.case is not None and action.state != "unknown"
-    return stuck and not state.steps[action.step].hold
-
-
-def _generations(line: list[Action], newest: Action | None) -> None:
-    if [a.generation for a in line] != list(range(1, len(line) + 1)):
-        raise LawBroken("2", f"generations: {line}")
-    if [a.superseded for a in line] != [True] * (len(line) - 1) + [False] * bool(line):
-        raise LawBroken("2", f"superseded generations: {line}")
-    if newest is not (line[-1] if line else None):
-        raise LawBroken("14", f"newest generation of {line}")
 
 
 def _may_wait(spec: SagaSpec, action: Action) -> bool:
     """An intent without a sending: nothing is called, people decide first, or another item does."""
-    step = spec.steps[action.step]
+    step = step_of(spec.steps, action)
     targeted = step.each is not None and step.each.on_unknown == "hold_target"
     return step.wait is not None or action.approval is not None or targeted
+
+
+def _stands(state: RunState, action: Action) -> bool:
+    """It has landed and was not taken back, though it could be."""
+    undo = state.undo_of(action)
+    done = undo is not None and undo.state in ("landed", "accepted")
+    return not (done or step_of(state.steps, action).undo == "nothing" or action.answered_for)
 
 
 def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> None:

@@ -42,6 +42,7 @@ def likeness_of_run(spec: SagaSpec, state: RunState, now: float) -> Hashable:
         state.cancel,
         state.deadline_passed,
         state.accepted,
+        tuple(sorted(state.savepoints.items())),
         tuple(sorted((step, one.message) for step, one in state.signals.items())),
         tuple(
             max(state.begun[group] + limit - now, -1.0)

@@ -20,7 +20,7 @@ LIST_MUTATIONS = {
     ),
     "what has begun is sent while another item is unknown": Mutation(
         "ways",
-        "return None if holds(state, spec.steps[action.step], action.target) else move",
+        "return None if holds(state, step_of(spec.steps, action), action.target) else move",
         "return move",
         "law 1",
         f"keys each lives / {PERSON}",
@@ -90,7 +90,7 @@ LIST_MUTATIONS = {
     ),
     "an irreversible list is a pivot only as a whole": Mutation(
         "settling",
-        "    if state.steps[action.step].irreversible:\n        state.past_pivot = True\n",
+        "    if step_of(state.steps, action).irreversible:\n        state.past_pivot = True\n",
         "",
         "law 8",
         f"keys query each irreversible / {PERSON}",
@@ -112,7 +112,7 @@ LIST_MUTATIONS = {
     "two items may have one name": Mutation("items", "if first != position:", "if False:", "unit"),
     "any list is short enough": Mutation("items", "len(values) > ITEMS_MAX", "False", "unit"),
     "a list that cannot be gone over is sent as a whole": Mutation(
-        "verdicts", "stopped(state)) and not whole", "stopped(state))", "unit"
+        "verdicts", "again = not whole and (not", "again = (not", "unit"
     ),
     "the first items are undone first": Mutation(
         "unwinding",

@@ -137,7 +137,7 @@ MUTATIONS = {
     ),
     "undone blindly in a run that goes forward": Mutation(
         "ways",
-        '        and state.phase == "compensating"\n',
+        "        and winds_down(state, step)\n",
         "",
         "law 4",
         "keys query blind / a probe that cannot say, a cancel",
@@ -147,7 +147,7 @@ MUTATIONS = {
     ),
     "what was undone while unknown stays unknown": Mutation(
         "follow",
-        "events = _taken_back(spec, state, now) + ",
+        "events = _taken_back(spec, state, now) + _beyond_undo(spec, state) + ",
         "events = ",
         "law 8",
         "keys query blind / a probe that cannot say, a cancel",
@@ -161,7 +161,7 @@ MUTATIONS = {
     ),
     "an irreversible step is sent again while winding down": Mutation(
         "ways",
-        'and state.phase != "running" and step.irreversible:',
+        "and winds_down(state, step) and step.irreversible:",
         "and False:",
         "law 8",
         "nothing beside keys irreversible / two lost answers, a person",
@@ -174,7 +174,7 @@ MUTATIONS = {
         "keys query, deadline / a person twice",
     ),
     "the deadline stops nobody": Mutation(
-        "ways",
+        "forward",
         "in_time = state.past_pivot or state.deadline_at is None or now < state.deadline_at",
         "in_time = True",
         "law 12",

@@ -35,6 +35,7 @@ def order_for(
             threaded=threaded,
             version=7,
             item=todo.item,
+            choice=todo.choice,
         )
     if isinstance(todo, SendNow):
         return Send(at=at, fence=fence, key=todo.key, threaded=threaded)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import Cancel, Decide, Lost, Report, Resolve, Signal
-from saga.machine.state import RunState
+from saga.machine.state import RunState, step_of
 from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of
 from tests.machine.edges import Budget, Edge, latest
@@ -54,7 +54,7 @@ def _decisions(state: RunState, world: World, budget: Budget, now: float) -> Ite
             for approve in (True, False):
                 decision = Decide(
                     at=now,
-                    step=state.steps[action.step].name,
+                    step=step_of(state.steps, action).name,
                     approve=approve,
                     version=action.approval.version,
                     digest=action.digest,

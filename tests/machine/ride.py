@@ -26,7 +26,8 @@ from saga.machine.commands import (
 from saga.machine.decide import Decision, transition
 from saga.machine.plan import AskNow, Plan, Todo, plan
 from saga.machine.state import FORWARD, Action, Case, RunState, new_state
-from tests.machine.laws import check, fork
+from tests.machine.fork import fork
+from tests.machine.laws import check
 from tests.machine.orders import START, order_for
 from tests.machine.sagas import line
 

@@ -8,6 +8,7 @@ time: a call takes at most 1, is under way for at most 2, shows in a probe after
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from saga.definition.spec import (
     ApprovalSpec,
@@ -44,6 +45,11 @@ WORDS = {
     "batched": "one item is done before the next one begins",
     "lone": "an unknown item holds only itself",
     "targeted": "an unknown item holds those with the same target",
+    "else": "there is an alternative of the same kind",
+    "first": "it lies behind a savepoint, on its first path",
+    "other": "it lies behind that savepoint, on its other path",
+    "inner": "within that path, on the first path of a savepoint of its own",
+    "outer": "within that path, on the other path of that one",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -52,6 +58,14 @@ WORDS = {
     "thrice": "three attempts",
     "lives": "two generations without a person",
     "forgetful": "keys are honoured for a short time only",
+}
+
+
+PATHS = {
+    "first": ("p", False),
+    "other": ("p", True),
+    "inner": ("q", False),
+    "outer": ("q", True),
 }
 
 
@@ -84,7 +98,7 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
     wait = _wait(words)
     if wait is not None:
         undo = "nothing"
-    return StepSpec(
+    step = StepSpec(
         index=index,
         name="abcdefgh"[index],
         effect=_contract("do", words, deadline=None),
@@ -102,7 +116,10 @@ def _step(index: int, words: list[str], after: Sequence[Sequence[int]]) -> StepS
         groups=("g",) if "grouped" in words else (),
         approval=_approval(words),
         each=_each(words),
+        path=tuple(PATHS[word] for word in ("first", "other", "inner", "outer") if word in words),
     )
+    other = replace(step, name=f"{step.name}2", approval=None)
+    return replace(step, instead=(other,)) if "else" in words else step
 
 
 def _each(words: list[str]) -> EachSpec | None:

@@ -10,10 +10,12 @@ from tests.machine.edits import edited
 from tests.machine.judging import fault
 from tests.machine.late_mutations import LATE_MUTATIONS
 from tests.machine.list_mutations import LIST_MUTATIONS
+from tests.machine.path_mutations import PATH_MUTATIONS
 
 MUTATIONS = (
     mutations.MUTATIONS
     | LATE_MUTATIONS
+    | PATH_MUTATIONS
     | {
         name: fault
         for name, fault in (BLOCK_MUTATIONS | LIST_MUTATIONS).items()

@@ -13,7 +13,8 @@ from saga.machine.evolve import evolve
 from saga.machine.plan import plan
 from saga.machine.state import RunState, new_state
 from tests.machine.edges import Budget
-from tests.machine.laws import check, fork
+from tests.machine.fork import fork
+from tests.machine.laws import check
 from tests.machine.moves import moves
 from tests.machine.oddities import oddities
 from tests.machine.orders import START

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import Command, Intend, Rejected, Report, Send
 from saga.machine.decide import decide, transition
+from saga.machine.forward import is_on_path
 from saga.machine.plan import BeginNow, DecideNow, Plan, SendNow, plan
-from saga.machine.state import FORWARD, RunState, new_state
+from saga.machine.state import FORWARD, RunState, new_state, step_of
 from tests.machine.edges import Budget, Edge
-from tests.machine.laws import check, fork
+from tests.machine.fork import fork
+from tests.machine.laws import check
 from tests.machine.likeness import likeness, likeness_of_run
 from tests.machine.moves import moves
 from tests.machine.oddities import oddities
@@ -165,7 +167,8 @@ def _was_due(node: Node, command: Command) -> None:
     match command:
         case Intend():
             # Something else may have to be decided first; what may begin can begin beside.
-            begin = BeginNow(command.step, command.of_key, command.generation, command.item)
+            order = command.step, command.of_key, command.generation, command.item
+            begin = BeginNow(*order, command.choice)
             due = begin in planned
             due = due or DecideNow() in planned
         case Send():
@@ -194,10 +197,11 @@ def _accounted(node: Node) -> None:
             if action.state != "landed":
                 raise LawBroken("3", f"{key} has landed unseen\n  " + "\n  ".join(node.way()))
             continue
-        kept = state.steps[action.step].undo == "nothing" or (
+        kept = step_of(state.steps, action).undo == "nothing" or (
             state.outcome == "completed"
             and action.state == "landed"
             and state.newest(action.step, action.item) is action
+            and is_on_path(state, state.steps[action.step])
             and not action.late
         )
         if not kept and not all(one.taken_back for one in landings):

@@ -43,6 +43,11 @@ TROUBLES = {
     "decisions, a refusal, a slow owner": QUIET._replace(decide=2, refused=1, slow=1),
     "two lost answers, a person": QUIET._replace(unknown=2, verdict=1),
     "a lost answer, a refusal, a person": QUIET._replace(unknown=1, refused=1, verdict=1),
+    "a lost answer, two refusals": QUIET._replace(unknown=1, refused=2),
+    "refusals, a person": QUIET._replace(refused=2, verdict=1),
+    "two refusals": QUIET._replace(refused=2),
+    "a cancel, two refusals": QUIET._replace(cancel=1, refused=2),
+    "one that lands late, a refusal": QUIET._replace(unknown=1, straggler=1, refused=1, report=1),
     "a cancel": QUIET._replace(cancel=1),
 }
 SOME = "a lost answer, a refusal, a person"
@@ -78,6 +83,8 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         yield from _approvals(provider)
         yield from _groups(provider)
         yield from _items(provider)
+        yield from _alternatives(provider)
+        yield from _savepoints(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
@@ -144,6 +151,62 @@ def _items(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield f"{words} > {provider}", line(words, provider), "a lost answer", False
     yield f"{provider} > {words}", line(provider, words), "a lost answer", False
     yield f"{words} > {words}", line(words, words), "a cancel", False
+
+
+def _alternatives(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """What is tried where a step fails for good: alone, behind a pivot, optional, as an undo."""
+    for special in ("", "once", "blind", "irreversible", "pivot", "optional", "late", "lives"):
+        words = f"{provider} {special} else".replace("  ", " ")
+        for trouble in ("a lost answer, two refusals", "many not sent, a slow owner"):
+            yield words, line(words), trouble, False
+    words = f"{provider} else"
+    yield words, line(words), "refusals, a cancel, a person", False
+    yield f"{words}, deadline", _late(words), "a lost answer, two refusals", False
+    yield f"{words} > {provider}", line(words, provider), "a lost answer, two refusals", False
+    yield f"{provider} > {words}", line(provider, words), "a lost answer, two refusals", False
+    yield f"{words} each", line(f"{words} each serial"), "a lost answer, two refusals", False
+    steps = f"{provider} pivot", f"{provider} reads else"
+    yield " > ".join(steps), line(*steps), "refusals, a person", False
+    asked = f"{provider} approved else"
+    yield asked, line(asked), "decisions, a refusal, a slow owner", False
+
+
+def _savepoints(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """Back to a savepoint and another way: before, behind and around a pivot, one in another."""
+    first, other = f"{provider} first", f"{provider} other"
+    for special in ("", "blind", "passable", "irreversible", "pivot", "late", "reads", "optional"):
+        steps = f"{first} {special}".strip(), first, other
+        after: list[list[int]] = [[], [0], []]
+        name = f"{' > '.join(steps[:2])}, or {other}"
+        yield name, saga(steps, after), "a lost answer, a refusal", False
+        yield name, saga(steps, after), "refusals, a person", False
+    steps = first, first, other
+    name = f"{first} beside {first}, or {other}"
+    yield name, saga(steps, [[], [], []]), "a lost answer, a refusal", False
+    steps = f"{first} irreversible", f"{first} reads", other
+    name = f"{first} irreversible beside {first}, or {other}"
+    yield name, saga(steps, [[], [], []]), "a lost answer, a refusal", False
+    steps = f"{first} late", first, "naps other"
+    name = f"{first} late > {first}, or naps other"
+    yield name, saga(steps, [[], [0], []]), "one that lands late, a refusal", False
+    steps = first, first, other
+    name = f"{first} > {first}, or {other}"
+    yield name, saga(steps, [[], [0], []]), "a cancel, two refusals", False
+    yield f"{name}, deadline", saga(steps, [[], [0], []], 3.0), "a lost answer, a refusal", False
+    amid = provider, first, other, provider
+    name = f"{provider} > ({first}, or {other}) > {provider}"
+    yield name, saga(amid, [[], [0], [0], [1, 2]]), "a lost answer, a refusal", False
+    yield name, saga(amid, [[], [0], [0], [1, 2]]), "two refusals", False
+    late = f"{provider} pivot", f"{first} reads", f"{first} reads", f"{other} reads"
+    yield " > ".join(late), saga(late, [[], [0], [1], [0]]), "refusals, a person", False
+    nested = first, f"{first} inner", f"{first} outer", other
+    yield " > ".join(nested), saga(nested, [[], [0], [0], []]), "two refusals", False
+    yield " > ".join(nested), saga(nested, [[], [0], [0], []]), "a lost answer, a refusal", False
+    steps = f"{first} each", first, other
+    yield " > ".join(steps), saga(steps, [[], [0], []]), "a lost answer, a refusal", False
+    steps = first, "signal first", other
+    name = f"{first} > signal first, or {other}"
+    yield name, saga(steps, [[], [0], []]), "signals, a cancel, a crash", False
 
 
 def _late(*steps: str) -> SagaSpec:

@@ -17,7 +17,7 @@ from saga.machine.commands import Rejected
 from saga.machine.decide import Decision
 from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, WindingDown
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, Todo
-from saga.machine.state import FORWARD, Action, RunState
+from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
 
 __all__ = ["name_of", "planned", "situation", "told"]
@@ -25,7 +25,7 @@ __all__ = ["name_of", "planned", "situation", "told"]
 
 def name_of(spec: SagaSpec, action: Action) -> str:
     """`charge`, `undo of charge`; from the second generation on with its number."""
-    name = place_of(spec.steps[action.step].name, action.item)
+    name = place_of(step_of(spec.steps, action).name, action.item)
     name = name if action.direction == FORWARD else f"undo of {name}"
     return name if action.generation == 1 else f"{name}~{action.generation}"
 
@@ -36,10 +36,10 @@ def situation(spec: SagaSpec, state: RunState, now: float) -> str:
     forward = [action for action in shown if action.direction == FORWARD]
     actions = [one for of in forward for one in (of, *(a for a in shown if a.of_key == of.key))]
     words = [f"{name_of(spec, one)} {_action(spec, state, one, now)}" for one in actions]
-    return "; ".join([_run(state), *words])
+    return "; ".join([_run(spec, state, now), *words])
 
 
-def _run(state: RunState) -> str:
+def _run(spec: SagaSpec, state: RunState, now: float) -> str:
     if state.phase == "ended":
         return f"ended {state.outcome}"
     words = "running" if state.phase == "running" else f"winding down ({state.cause})"
@@ -47,6 +47,11 @@ def _run(state: RunState) -> str:
         words += ", cancel recorded"
     if state.accepted:
         words += ", something accepted"
+    for group, limit in spec.limits:
+        late = group in state.begun and now >= state.begun[group] + limit
+        words += f", {group} out of time" * (late and state.phase == "running")
+    for name, how in state.savepoints.items():
+        words += f", back to {name}" if how == "undoing" else f", {name} the other way"
     return words
 
 
@@ -55,6 +60,7 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     words = [action.state.replace("_", " ")]
     words += ["on a person's evidence"] * isinstance(action.receipt, dict)
     words += ["but undone"] * action.undone
+    words += _not_called(state, action, now)
     if action.state in ("sending", "unknown"):
         words += _attempts(action)
     if action.state == "unknown":
@@ -79,6 +85,22 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     if action.case is not None:
         words.append(f"case {state.cases[action.case].kind}")
     return ", ".join(words)
+
+
+def _not_called(state: RunState, action: Action, now: float) -> list[str]:
+    """What an intent without a sending waits for, or what people said."""
+    asked = action.approval
+    if action.state == "refused" and asked is not None and action.error is not None:
+        return [action.error["type"]] + [f"too late: {who}" for who in sorted(asked.late)]
+    if action.state != "intended":
+        return []
+    if asked is not None:
+        given = [f"approved by {', '.join(sorted(asked.given))}"] * bool(asked.given)
+        late = [f"too late: {', '.join(sorted(asked.late))}"] * bool(asked.late)
+        return [*given, *late, *["expired"] * (now >= asked.expires_at)]
+    words = ["its time has come"] * (action.due <= now)
+    over = action.deadline_at is not None and action.deadline_at <= now
+    return words + ["its limit has passed"] * over + ["signalled"] * (action.step in state.signals)
 
 
 def _key_too_old(action: Action, contract: ContractSpec, now: float) -> bool:
@@ -135,8 +157,10 @@ def planned(spec: SagaSpec, state: RunState, plan: Plan) -> str:
 def _todo(spec: SagaSpec, state: RunState, todo: Todo) -> str:
     match todo:
         case BeginNow():
-            name = spec.steps[todo.step].name
-            name = name if todo.of_key is None else f"undo of {name}"
+            of = None if todo.of_key is None else state.actions[todo.of_key]
+            choice = todo.choice if of is None else of.choice
+            name = place_of(spec.steps[todo.step].choice(choice).name, todo.item)
+            name = name if of is None else f"undo of {name}"
             return f"begin {name}" + (f"~{todo.generation}" if todo.generation > 1 else "")
         case SendNow():
             return f"send {name_of(spec, state.actions[todo.key])}"

@@ -72,8 +72,9 @@ def twin_of(run: RunState) -> RunState:
     twin.progress = [copy.copy(one) for one in run.progress]
     for progress in twin.progress:
         progress.newest = {item: twin.actions[a.key] for item, a in progress.newest.items()}
-    twin.way_back = [copy.copy(one) for one in run.way_back]
-    for back in twin.way_back:
+    twin.way_back = {step: copy.copy(one) for step, one in run.way_back.items()}
+    twin.standing = dict(run.standing)
+    for back in twin.way_back.values():
         back.to_undo = {item: twin.actions[a.key] for item, a in back.to_undo.items()}
         back.undoing = set(back.undoing)
     twin.frontier = set(run.frontier)
