@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from saga import (
     App,
@@ -45,7 +45,7 @@ class Work(BaseModel):
 
 
 class Job(BaseModel):
-    about: str
+    about: str = Field(max_length=10)
 
 
 class Done(BaseModel):
@@ -148,6 +148,20 @@ def test_a_list_that_is_bad_is_shown_without_items(office: Office) -> None:
     assert (run.outcome, run.steps[0].items) == ("compensated", None)
     assert run.cause_error is not None
     assert run.cause_error["text"] == "input.items[0] and [1] have the same key"
+
+
+@pytest.mark.parametrize("optional", [True, False])
+def test_an_item_whose_arguments_do_not_fit_is_refused_alone(
+    office: Office, *, optional: bool
+) -> None:
+    run = office.run("a-land", "far-too-long", "c-land", optional=optional, parallel=1)
+    (failure,) = run.failures
+    assert (failure.item, failure.state) == ("1", "skipped" if optional else "refused")
+    assert failure.error is not None
+    assert "about" in failure.error["text"]
+    assert "far-too-long" not in failure.error["text"]
+    assert run.outcome == ("completed" if optional else "compensated")
+    assert [entry["of_key"] is None for entry in office.ledger] == [True, optional]
 
 
 def test_why_names_the_unknown_one_that_holds_all(office: Office) -> None:

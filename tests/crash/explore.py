@@ -38,6 +38,9 @@ SHORT = [
     "trip, keys and probes, drop of hotel is refused",
     "trip, keys, flight is refused",
     "trip, nothing, all goes well",
+    "letters, keys and probes, all goes well",
+    "letters, probes, stamp is refused",
+    "crowd, nothing, all goes well",
 ]
 
 

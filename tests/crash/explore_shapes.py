@@ -1,4 +1,4 @@
-"""The sagas of `explore_flows` in every shape: what the providers can do, and what goes wrong.
+"""The sagas that are explored in every shape: what the providers can do, and what goes wrong.
 
 A shape is named `flow, provider, mishap`; with `nothing` the providers declare nothing at all.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from saga import Provider, Saga
 from saga.testing import Fate, Report, World, explore
 from tests.crash.explore_flows import fan, nested, order_flow, patient, trip
+from tests.crash.explore_lists import crowd, letters
 
 __all__ = ["PROVIDERS", "SHAPES", "Shape"]
 
@@ -55,6 +56,16 @@ _MISHAPS: dict[_Flow, dict[str, tuple[str, ...]]] = {
         "flight is refused": ("flight.book",),
         "car is refused": ("car.book",),
     },
+    letters: {
+        "all goes well": (),
+        "post is refused": ("letter.post",),
+        "stamp is refused": ("stamp.put",),
+        "recall is refused": ("stamp.put", "letter.recall"),
+    },
+    crowd: {
+        "all goes well": (),
+        "post is refused": ("letter.post",),
+    },
     fan: {
         "all goes well": (),
         "car and tour are refused": ("car.book", "tour.book"),
@@ -66,6 +77,7 @@ _SIGNALS = {patient: {"paid": {"amount": "9.50"}}}
 _STRAGGLERS: dict[str, tuple[str, _Flow]] = {
     "order flow": ("payments.charge", order_flow),
     "trip": ("flight.book", trip),
+    "letters": ("letter.post", letters),
 }
 
 

@@ -98,8 +98,8 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
         declined = before.approval is not None and not before.attempts
         if declined and event.generation == 1:
             raise LawBroken("12", f"{event.key} is done instead of what people declined")
-    if event.of_key is None and event.item is not None and event.generation == 1:
-        _item(spec, state, event)
+    if event.item is not None and event.generation == 1:
+        _item(spec, state, event) if event.of_key is None else _undo_of_item(spec, state, event)
     if event.of_key is None or state.actions[event.of_key].late:
         return  # the undo of what landed late waits for nobody
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
@@ -130,6 +130,20 @@ def _item(spec: SagaSpec, state: RunState, event: Intended) -> None:
     before = progress.items.order[:first]
     if any(states.get(item) not in ("landed", "skipped") for item in before):
         raise LawBroken("each", f"{event.key} begins before the batch before it is done")
+
+
+def _undo_of_item(spec: SagaSpec, state: RunState, event: Intended) -> None:
+    """As many are undone at once as went forward; one that a person has takes up no place."""
+    each = spec.step(event.step).each
+    assert each is not None, event
+    moving = [
+        one
+        for one in state.active.values()
+        if one.step == state.positions[event.step] and one.of_key and one.case is None
+    ]
+    of = state.actions[event.of_key or ""]
+    if len(moving) >= each.parallel and of.state == "landed" and not of.late:
+        raise LawBroken("each", f"{event.key} is one too many at once")
 
 
 def _held(spec: SagaSpec, state: RunState, action: Action) -> bool:

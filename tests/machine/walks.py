@@ -137,6 +137,13 @@ def _items(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
         words = f"{provider} each {special}".strip()
         for trouble in ("a lost answer, a cancel", "a lost answer, a refusal"):
             yield words, line(words), trouble, False
+    grouped = f"{provider} each grouped"
+    yield f"{grouped} > {provider} grouped", line(grouped, f"{provider} grouped"), "a cancel", False
+    yield grouped, line(grouped), "a lost answer, a cancel", False
+    words = f"{provider} each targeted serial"
+    yield words, line(words), "a lost answer, a cancel", False
+    words = f"{provider} each lone"
+    yield words, line(words), SOME, False
     for special in _SPECIAL:
         yield f"{provider} each {special}", line(f"{provider} each {special}"), SOME, False
     words = f"{provider} each"
