@@ -76,7 +76,7 @@ BLOCK_MUTATIONS = {
         "follow",
         "and move.next is Next.SKIP",
         "and move.next in (Next.SKIP, Next.GIVE_UP)",
-        "law 14",
+        "law 3",
         "nothing optional / a webhook, a cancel, a person",
     ),
     "a required step is skipped": Mutation(
