@@ -66,7 +66,7 @@ BLOCK_MUTATIONS = {
         "oddities",
     ),
     "what follows a join begins after one of its branches": Mutation(
-        "settling",
+        "steps",
         "if not progress.waits_for and is_on_path",
         "if later not in state.ready and is_on_path",
         "law 14",
@@ -87,7 +87,7 @@ BLOCK_MUTATIONS = {
         "keys query / many not sent, a slow owner",
     ),
     "the pivot is forgotten": Mutation(
-        "settling",
+        "steps",
         'if any(action.state == "landed" for action in progress.newest.values()):',
         "if False:",
         "law 8",

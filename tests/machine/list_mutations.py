@@ -82,7 +82,7 @@ LIST_MUTATIONS = {
         f"nothing each optional lone / {PERSON}",
     ),
     "a list is done when its first item is": Mutation(
-        "settling",
+        "steps",
         "    progress.done += 1\n    if progress.done == progress.size:",
         "    progress.done += 1\n    if progress.done == 1:",
         "law 14",
@@ -97,9 +97,9 @@ LIST_MUTATIONS = {
     ),
     "a pivot whose last item is left out is none": Mutation(
         "settling",
-        '    settle(state, action, "skipped")\n    _item_done(state, action.step)\n'
-        "    _whole_pivot(state, action.step)\n",
-        '    settle(state, action, "skipped")\n    _item_done(state, action.step)\n',
+        '    settle(state, action, "skipped")\n    item_done(state, action.step)\n'
+        "    whole_pivot(state, action.step)\n",
+        '    settle(state, action, "skipped")\n    item_done(state, action.step)\n',
         "unit",
     ),
     "the undo of one item is taken for that of all": Mutation(

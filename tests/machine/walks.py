@@ -48,7 +48,6 @@ TROUBLES = {
     "two refusals": QUIET._replace(refused=2),
     "a cancel, two refusals": QUIET._replace(cancel=1, refused=2),
     "one that lands late, a refusal": QUIET._replace(unknown=1, straggler=1, refused=1, report=1),
-    "refusals, a report": QUIET._replace(refused=2, report=1),
     "a cancel": QUIET._replace(cancel=1),
 }
 SOME = "a lost answer, a refusal, a person"
@@ -190,11 +189,13 @@ def _savepoints(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     steps = f"{first} late", first, "naps other"
     name = f"{first} late > {first}, or naps other"
     yield name, saga(steps, [[], [0], []]), "one that lands late, a refusal", False
+    steps = first, f"{first} late", "naps other"
+    name = f"{first} > {first} late, or naps other"
+    yield name, saga(steps, [[], [0], []]), "one that lands late, a refusal", False
     steps = first, first, other
     name = f"{first} > {first}, or {other}"
     yield name, saga(steps, [[], [0], []]), "a cancel, two refusals", False
     yield f"{name}, deadline", saga(steps, [[], [0], []], 3.0), "a lost answer, a refusal", False
-    yield name, saga(steps, [[], [0], []]), "refusals, a report", False
     amid = provider, first, other, provider
     name = f"{provider} > ({first}, or {other}) > {provider}"
     yield name, saga(amid, [[], [0], [0], [1, 2]]), "a lost answer, a refusal", False
