@@ -49,7 +49,7 @@ LIST_BUGS: tuple[Bug, ...] = (
     bug(
         "a list is done when all but one are",
         {
-            "machine.settling": """
+            "machine.steps": """
 -    if progress.done == progress.size:
 +    if progress.done == max(progress.size - 1, 1):
          _step_done(state, index)
