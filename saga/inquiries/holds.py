@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from saga.definition.keys import place_of
 from saga.inquiries.hold import Hold, clock_time
-from saga.inquiries.listing import items_hold
+from saga.inquiries.listing import items_hold, sent_hold
 from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
@@ -51,7 +51,11 @@ def action_holds(
     """What comes next for every action that is not settled and not a person's."""
     for action in history.state.active.values():
         move = next_move(history.spec, history.state, action, now)
-        if move is None or (action.case is not None and move.next is Next.WAIT):
+        if action.case is not None and move is not None and move.next is Next.WAIT:
+            continue
+        if move is None:
+            if (held := sent_hold(history, action)) is not None:
+                yield held
             continue
         pause = _pause(history, action.step, action.direction, pauses)
         if pause is not None and move.next in (Next.SEND, Next.RENEW):

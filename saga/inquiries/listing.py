@@ -1,13 +1,15 @@
-"""Why the next items of an `Each` do not begin."""
+"""Why the next items of an `Each` do not begin, and why one that has is not sent."""
 
 from __future__ import annotations
 
+from saga.definition.keys import place_of
 from saga.definition.spec import StepSpec
 from saga.inquiries.hold import Hold
 from saga.journal.history import History
-from saga.machine.state import FORWARD
+from saga.machine.items import holds
+from saga.machine.state import FORWARD, Action
 
-__all__ = ["items_hold"]
+__all__ = ["items_hold", "sent_hold"]
 
 
 def items_hold(history: History, step: StepSpec) -> Hold:
@@ -15,7 +17,7 @@ def items_hold(history: History, step: StepSpec) -> Hold:
     progress, each = history.state.progress[step.index], step.each
     assert each is not None, step.name
     waiting = progress.size - len(progress.newest)
-    unknown = 0 if progress.items is None else sum(map(len, progress.items.unknown.values()))
+    unknown = _unknown(history, step)
     text = f"{waiting} of {progress.size} items of {step.name} have not begun"
     if unknown and each.on_unknown == "hold_all":
         reason = f"{unknown} unknown, and on_unknown is hold_all"
@@ -34,3 +36,27 @@ def items_hold(history: History, step: StepSpec) -> Hold:
         step=step.name,
         direction=FORWARD,
     )
+
+
+def sent_hold(history: History, action: Action) -> Hold | None:
+    """What keeps an item that has an intent from being sent: an unknown one."""
+    step = history.spec.steps[action.step]
+    due = action.direction == FORWARD and action.state != "unknown" and action.case is None
+    if step.each is None or not due or not holds(history.state, step, action.target):
+        return None
+    reason = f"{_unknown(history, step)} unknown"
+    if step.each.on_unknown == "hold_target":
+        reason = "an item about the same target is unknown"
+    return Hold(
+        rule="held",
+        text=f"{place_of(step.name, action.item)} is not sent: {reason}, and on_unknown is "
+        f"{step.each.on_unknown}",
+        freed_by="whatever settles that",
+        step=step.name,
+        direction=FORWARD,
+    )
+
+
+def _unknown(history: History, step: StepSpec) -> int:
+    items = history.state.progress[step.index].items
+    return 0 if items is None else sum(map(len, items.unknown.values()))

@@ -139,6 +139,9 @@ def _evidence(spec: SagaSpec, state: RunState, command: Reply | ProbeAnswer | Re
             Rejection.UNKNOWN_ACTION, f"no action of this run has the key {command.key}"
         )
     answer: list[Event] | Rejected
+    if isinstance(command, Report) and not action.attempts:
+        # Whoever says that it has happened means something else: a byte of it never left.
+        return Rejected(Rejection.NOT_POSSIBLE, f"nothing of {command.key} has been sent")
     if isinstance(command, Reply):
         answer = replied(spec, state, action, command)
     elif isinstance(command, ProbeAnswer):

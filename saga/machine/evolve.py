@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import assert_never
 
-from saga.machine import settling
+from saga.machine import settling, steps
 from saga.machine.action_events import (
     Absent,
     Accepted,
@@ -120,7 +120,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
         case Started():
             _started(state, event, at)
         case Spread():
-            settling.spread(state, event)
+            steps.spread(state, event)
         case WindingDown():
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
@@ -129,9 +129,9 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
         case Signalled():
             state.signals[state.positions[event.step]] = Received(event.message, event.payload)
         case TurnedBack():
-            settling.turned_back(state, event)
+            steps.turned_back(state, event)
         case PathTaken():
-            settling.path_taken(state, event)
+            steps.path_taken(state, event)
         case ProbeBegun() | ProbeEnded() | BudgetRaised():
             pass  # only the budget counts them
         case CancelRecorded():

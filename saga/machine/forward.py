@@ -12,6 +12,7 @@ __all__ = [
     "goes_forward",
     "group_deadline",
     "is_on_path",
+    "is_turned_back",
     "leads_on",
     "stopped",
     "unfinished",
@@ -39,14 +40,19 @@ def is_on_path(state: RunState, step: StepSpec) -> bool:
     )
 
 
-def winds_down(state: RunState, step: StepSpec) -> bool:
-    """Whether a step is being undone: with the whole run, or back to a savepoint."""
-    if state.phase != "running":
-        return state.phase == "compensating"
+def is_turned_back(state: RunState, step: StepSpec) -> bool:
+    """Whether a step lies behind a savepoint that the run is going back to."""
     return any(
         not alternative and state.savepoints.get(name) == "undoing"
         for name, alternative in step.path
     )
+
+
+def winds_down(state: RunState, step: StepSpec) -> bool:
+    """Whether a step is being undone: with the whole run, or back to a savepoint."""
+    if state.phase != "running":
+        return state.phase == "compensating"
+    return is_turned_back(state, step)
 
 
 def leads_on(state: RunState, step: StepSpec) -> bool:

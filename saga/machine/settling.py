@@ -15,18 +15,14 @@ from saga.machine.action_events import (
     Undone,
     Unknown,
 )
-from saga.machine.events import PathTaken, Spread, TurnedBack
-from saga.machine.forward import is_on_path
-from saga.machine.items import listed
 from saga.machine.state import FORWARD, UNDO, Action, Attempt, RunState, step_of
-from saga.machine.wayback import come_round, turn_round
+from saga.machine.steps import item_done, whole_pivot
 
 __all__ = [
     "absent",
     "landed",
     "landed_late",
     "not_sent",
-    "path_taken",
     "probed",
     "refused",
     "renewed",
@@ -34,10 +30,8 @@ __all__ = [
     "sending",
     "settle",
     "skipped",
-    "spread",
     "stop_watching",
     "touch",
-    "turned_back",
     "undone",
     "unknown",
 ]
@@ -74,11 +68,10 @@ def landed(state: RunState, action: Action, event: Landed) -> None:
     if action.direction != FORWARD:
         return
     if before != "skipped":
-        _item_done(state, action.step)
-    step, progress = step_of(state.steps, action), state.progress[action.step]
-    whole = step.pivot and state.phase == "running" and progress.done == progress.size
-    if step.irreversible or whole:
+        item_done(state, action.step)
+    if step_of(state.steps, action).irreversible:
         state.past_pivot = True
+    whole_pivot(state, action.step)
 
 
 def satisfied(state: RunState, action: Action, event: Satisfied) -> None:
@@ -90,61 +83,8 @@ def satisfied(state: RunState, action: Action, event: Satisfied) -> None:
 def skipped(state: RunState, action: Action) -> None:
     """The run goes on as if the step had nothing to do."""
     settle(state, action, "skipped")
-    _item_done(state, action.step)
-
-
-def spread(state: RunState, event: Spread) -> None:
-    """The list of an `Each` is known; an empty one is done with."""
-    step = state.steps[state.positions[event.step]]
-    assert step.each is not None, step.name
-    state.progress[step.index].items = listed(state, step.each)
-    if not event.items:
-        state.ready.remove(step.index)
-        _step_done(state, step.index)
-
-
-def turned_back(state: RunState, event: TurnedBack) -> None:
-    """What lies behind a savepoint is undone; what was turned back within it goes with the rest."""
-    region = [step for step in state.steps if (event.savepoint, False) in step.path]
-    inner = {name for step in region for name, _ in step.path} - {event.savepoint}
-    for name in inner:
-        if state.savepoints.get(name) == "undoing":
-            del state.savepoints[name]
-    state.savepoints[event.savepoint] = "undoing"
-    turn_round(state, event.savepoint, region)
-
-
-def path_taken(state: RunState, event: PathTaken) -> None:
-    """The other path of a savepoint is taken: what is needed and what is ready are counted anew."""
-    state.savepoints[event.savepoint] = "instead"
-    come_round(state, [step for step in state.steps if (event.savepoint, False) in step.path])
-    taken = [step for step in state.steps if is_on_path(state, step)]
-    done = {step.index for step in taken if state.is_done(step.index)}
-    state.needed, state.done = len(taken), len(done)
-    state.ready = [i for i in state.ready if is_on_path(state, state.steps[i])]
-    for step in taken:
-        progress = state.progress[step.index]
-        here = [i for i in step.after if is_on_path(state, state.steps[i])]
-        progress.waits_for = len(here) - len(done.intersection(here))
-        waits = progress.waits_for or len(progress.newest) == progress.size
-        if not waits and step.index not in done and step.index not in state.ready:
-            state.ready.append(step.index)
-
-
-def _item_done(state: RunState, index: int) -> None:
-    progress = state.progress[index]
-    progress.done += 1
-    if progress.done == progress.size:
-        _step_done(state, index)
-
-
-def _step_done(state: RunState, index: int) -> None:
-    state.done += 1
-    for later in state.steps[index].before:
-        progress = state.progress[later]
-        progress.waits_for -= 1
-        if not progress.waits_for and is_on_path(state, state.steps[later]):
-            state.ready.append(later)
+    item_done(state, action.step)
+    whole_pivot(state, action.step)
 
 
 def refused(state: RunState, action: Action, event: Refused) -> None:

@@ -54,7 +54,9 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         }
     contract = contract_of(spec, action)
     forward, unknown = action.direction == FORWARD, action.state == "unknown"
-    again = not forward or _goes_on(spec, state, case)
+    # A list that could not be gone over is no action that could be sent.
+    whole = action.item is None and step_of(spec.steps, action).each is not None
+    again = not whole and (not forward or _goes_on(spec, state, case))
     offered: dict[str, str] = {}
     if case.kind == "budget":
         offered |= _more(spec, state, action)

@@ -7,6 +7,7 @@ A signal that comes early is kept until its wait begins.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import inf
 
 from saga.definition.canonical import digest
 from saga.definition.keys import forward_key
@@ -144,6 +145,8 @@ def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] |
     if known is not None or (action is not None and action.state != "intended"):
         text = f"{step.name} does not wait any more"
         return Rejected(Rejection.NOT_POSSIBLE, text)
+    if action is not None and (action.deadline_at or inf) <= command.at:
+        return Rejected(Rejection.NOT_POSSIBLE, f"the limit of {step.name} has passed")
     return [
         Signalled(
             step=step.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -208,19 +209,23 @@ def _undone(run: _Run, one: Landing, action: Action) -> Iterator[Finding]:
 
 def _order(run: _Run) -> Iterator[Finding]:
     """Law 9, by the order of landing."""
-    forward = [
-        (action, one)
-        for one in run.landings
-        if (action := run.state.actions.get(one.key)) is not None and one.of_key is None
-    ]
+    forward: dict[int, list[Landing]] = {}  # by step; what is proven absent or a person's is not
+    for one in run.landings:
+        action = run.state.actions.get(one.key)
+        if action is None or one.of_key is not None or one.key in run.absent:
+            continue
+        if not _with_a_person(run, action):
+            forward.setdefault(action.step, []).append(one)
+    after: dict[int, list[int]] = {}
     for undo in run.landings:
         of = run.state.actions.get(undo.of_key or "")
         if of is None or of.superseded or of.late:
             continue
-        after = successors(run.state, of.step)
-        for action, one in forward:
-            broken = action.step in after and one.place > undo.place
-            if broken and one.key not in run.absent and not _with_a_person(run, action):
+        if of.step not in after:
+            after[of.step] = successors(run.state, of.step)
+        for step in after[of.step]:
+            landed = forward.get(step, [])
+            for one in landed[bisect_right(landed, undo.place, key=lambda it: it.place) :]:
                 yield 9, f"{one.key} landed after {undo.key}, the undo of what it follows"
 
 

@@ -2,9 +2,11 @@
 
 Words choose the shapes and bugs whose names contain one of them; all of them take an hour and more.
 `--runs N` stops each shape after so many runs; with `--no-cancel` nobody cancels, and most shapes
-come to their fix points within 15,000 runs and two minutes. `--write` keeps the counts of the short
-exploration as those that the tests expect, `--lint` shows that no seeded bug is seen by ruff or
-mypy.
+come to their fix points within 15,000 runs and two minutes. With `--rival` another orchestrator may
+take over at every transaction and call, while the first one sleeps; the shapes with a straggler add
+a request that lands late. `--no-bugs` leaves out the seeded bugs. `--write` keeps the counts of the
+short exploration as those that the tests expect, `--lint` shows that no seeded bug is seen by ruff
+or mypy.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ SHORT = [
     "trip, keys and probes, drop of hotel is refused",
     "trip, keys, flight is refused",
     "trip, nothing, all goes well",
+    "letters, keys and probes, all goes well",
+    "letters, probes, stamp is refused",
+    "crowd, nothing, all goes well",
 ]
 
 
@@ -51,6 +56,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--runs", type=int)
     parser.add_argument("--no-cancel", action="store_true")
+    parser.add_argument("--rival", action="store_true")
+    parser.add_argument("--no-bugs", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--lint", action="store_true")
     chosen = parser.parse_args(arguments)
@@ -64,10 +71,12 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for name, shape in SHAPES.items():
         if _is_chosen(name, chosen.words):
-            report = shape.explore(runs=chosen.runs, cancel=not chosen.no_cancel)
+            report = shape.explore(
+                runs=chosen.runs, cancel=not chosen.no_cancel, rival=chosen.rival
+            )
             failed += not report.ok
             _say(f"{name}\n{report}\n")
-    failed += sum(not _is_found(bug) for bug in bugs)
+    failed += 0 if chosen.no_bugs else sum(not _is_found(bug) for bug in bugs)
     _say(f"{failed} failed")
     return 1 if failed else 0
 

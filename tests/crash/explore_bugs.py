@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from saga.testing import Fate
 from tests.crash.explore_bug import Bug, bug, shape
+from tests.crash.explore_list_bugs import LIST_BUGS
 from tests.crash.explore_more_bugs import MORE_BUGS
 from tests.crash.explore_shapes import SHAPES
 
@@ -177,4 +178,4 @@ _ASKED_FOR = (
     ),
 )
 
-BUGS: dict[str, Bug] = {one.name: one for one in (*_ASKED_FOR, *MORE_BUGS)}
+BUGS: dict[str, Bug] = {one.name: one for one in (*_ASKED_FOR, *MORE_BUGS, *LIST_BUGS)}

@@ -138,8 +138,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "completed when the last step has been sent",
         {
             "machine.follow": """
--    if state.done == len(spec.steps):
-+    if state.done + len(state.active) == len(spec.steps) and not state.ready:
+-    if state.done == state.needed:
++    if state.done + len(state.active) == state.needed and not state.ready:
 """
         },
         _WELL,

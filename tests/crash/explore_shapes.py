@@ -1,4 +1,4 @@
-"""The sagas of `explore_flows` in every shape: what the providers can do, and what goes wrong.
+"""The sagas that are explored in every shape: what the providers can do, and what goes wrong.
 
 A shape is named `flow, provider, mishap`; with `nothing` the providers declare nothing at all.
 """
@@ -13,6 +13,8 @@ from typing import Any
 from saga import Provider, Saga
 from saga.testing import Fate, Report, World, explore
 from tests.crash.explore_flows import fan, nested, order_flow, patient, trip
+from tests.crash.explore_lists import crowd, letters
+from tests.crash.explore_small import detour, gate, nap, optional, pair, spare
 
 __all__ = ["PROVIDERS", "SHAPES", "Shape"]
 
@@ -55,6 +57,16 @@ _MISHAPS: dict[_Flow, dict[str, tuple[str, ...]]] = {
         "flight is refused": ("flight.book",),
         "car is refused": ("car.book",),
     },
+    letters: {
+        "all goes well": (),
+        "post is refused": ("letter.post",),
+        "stamp is refused": ("stamp.put",),
+        "recall is refused": ("stamp.put", "letter.recall"),
+    },
+    crowd: {
+        "all goes well": (),
+        "post is refused": ("letter.post",),
+    },
     fan: {
         "all goes well": (),
         "car and tour are refused": ("car.book", "tour.book"),
@@ -62,10 +74,19 @@ _MISHAPS: dict[_Flow, dict[str, tuple[str, ...]]] = {
         "drop of car is refused": ("papers.book", "car.drop"),
     },
 }
+_SMALL: dict[_Flow, dict[str, tuple[str, ...]]] = {
+    pair: {"all goes well": (), "tour is refused": ("tour.book",)},
+    optional: {"tour is refused": ("tour.book",), "car is refused": ("car.book",)},
+    gate: {"all goes well": (), "mail is refused": ("mail.book",)},
+    spare: {"all goes well": (), "train is refused": ("train.book",)},
+    detour: {"train is refused": ("train.book",), "seat is refused": ("seat.book",)},
+    nap: {"all goes well": (), "bus is refused": ("bus.book",)},
+}
 _SIGNALS = {patient: {"paid": {"amount": "9.50"}}}
 _STRAGGLERS: dict[str, tuple[str, _Flow]] = {
     "order flow": ("payments.charge", order_flow),
     "trip": ("flight.book", trip),
+    "letters": ("letter.post", letters),
 }
 
 
@@ -89,7 +110,7 @@ class Shape:
 
 
 def _shapes() -> Iterator[Shape]:
-    for flow, mishaps in _MISHAPS.items():
+    for flow, mishaps in (_MISHAPS | _SMALL).items():
         for kind, (provider, probes) in PROVIDERS.items():
             for mishap, refused in mishaps.items():
                 name = f"{flow.__name__.replace('_', ' ')}, {kind}, {mishap}"

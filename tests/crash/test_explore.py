@@ -36,7 +36,7 @@ def test_every_flow_is_explored_in_every_shape() -> None:
     """Success, a refusal at each step, a refused undo, a straggler, with and without probes and
     keys.
     """
-    assert len(SHAPES) == 4 * (7 + 5 + 4 + 2 + 2 + 2)
+    assert len(SHAPES) == 4 * (7 + 5 + 4 + 2 + 2 + 4 + 2 + 6 * 2 + 3)
     assert set(expected()) == set(SHORT) <= set(SHAPES)
 
 

@@ -14,6 +14,7 @@ from saga import (
     Call,
     CannotSay,
     Compensation,
+    Each,
     Effect,
     InProgress,
     Irreversible,
@@ -25,6 +26,7 @@ from saga import (
     Undo,
     bind,
     input_of,
+    item_of,
 )
 from tests.definition.order_flow import (
     order_flow,
@@ -49,6 +51,12 @@ class Letter(BaseModel):
     to: Address
     lines: list[str]
     amounts: list[Decimal] = []
+
+
+class Group(BaseModel):
+    to: Address
+    trips: list[Trip]
+    names: list[str] = []
 
 
 class Customer(BaseModel):
@@ -181,6 +189,45 @@ Step(
     compensation=NothingToUndo("x"),
 )
 Step("h", by_hand, args=Trip(traveller="a", city="b"), compensation=undo_by_hand)
+
+# One effect for each item of a list: by fields, passed whole, of texts, of a receipt.
+group = input_of(Group)
+one = item_of(group.trips)
+written = Each(
+    "i",
+    Effect("letter", send),
+    over=group.trips,
+    key=one.traveller,
+    args=bind(Letter)(to=group.to, lines=[one.city, one.traveller]),
+    compensation=Irreversible("sent"),
+    optional=True,
+)
+booked = Each(
+    "j",
+    by_hand,
+    over=group.trips,
+    args=one,
+    compensation=undo_by_hand,
+    parallel=3,
+    batch=12,
+    on_unknown="hold_item",
+)
+Each(
+    "k",
+    Effect("letter", send),
+    over=group.names,
+    key=item_of(group.names),
+    args=bind(Letter)(to=group.to, lines=[item_of(group.names)]),
+    compensation=NothingToUndo("x"),
+)
+listed = Step(
+    "l",
+    Effect("e", lambda call: call.args, args=Group, receipt=Group),
+    args=group,
+    compensation=NothingToUndo("x"),
+)
+traveller: str = item_of(listed.receipt.trips).traveller
+Saga("group", group, [booked, written])
 
 
 @asynccontextmanager

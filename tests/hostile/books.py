@@ -44,7 +44,9 @@ class Books:
     standing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     landings: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     met: Counter[str] = field(default_factory=Counter)
-    broken: set[tuple[str, str, str]] = field(default_factory=set)  # (run, step, trait or mood)
+    broken: set[tuple[str, str, str]] = field(
+        default_factory=set
+    )  # (run, step or item, trait or mood)
     digests: dict[str, str] = field(default_factory=dict)
     deadlines: dict[str, float] = field(default_factory=dict)  # the last one, by key
     wrongs: list[tuple[str, str]] = field(default_factory=list)  # (run, what no caller may do)
@@ -61,7 +63,7 @@ class Books:
     def breaks(self, request: Request, what: str) -> None:
         """A promise is broken now, and not before."""
         self.met[what] += 1
-        self.broken.add((request["run"], request["step"], what))
+        self.broken.add((request["run"], request["place"], what))
 
     def remembered(self, request: Request, trait: str) -> _Kept | None:
         """What the provider still knows of a key that it honours."""

@@ -1,8 +1,8 @@
 """The judge: every run's own account, line by line, against the books of the provider.
 
 Where promises are kept nothing is excused. Where the provider breaks one, a wrong end is excused
-only at the very step where it was broken, and only for the promises of `UNSEEN`: nobody could have
-seen that they were broken. Such ends are counted.
+only at the very step or item where it was broken, and only for the promises of `UNSEEN`: nobody
+could have seen that they were broken. Such ends are counted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saga import Client, Run
+from saga.definition.keys import place_of
 from saga.testing import check_laws
 from tests.hostile.books import FORGOTTEN
 
@@ -55,9 +56,9 @@ def judge(client: Client, url: str, dump: Path, started: Sequence[str]) -> Verdi
     verdict = Verdict(effects=len(books["lines"]), met=Counter(books["met"]))
     verdict.wrong += [f"{run}: {what}" for run, what in books["wrongs"]]
     excuses: dict[str, dict[str, str]] = defaultdict(dict)
-    for run, step, promise in books["broken"]:
+    for run, place, promise in books["broken"]:
         if promise in UNSEEN:
-            excuses[run][step] = promise
+            excuses[run][place] = promise
     missing, after = set(started), None
     while page := client.runs(limit=500, after=after):
         after = page[-1].id
@@ -77,14 +78,14 @@ def _note(
     excuses: Mapping[str, str],
     findings: Iterator[tuple[str | None, str]] | Sequence[tuple[str | None, str]],
 ) -> None:
-    """Findings with the step where it was found; `None`: somewhere in the run."""
-    for step, what in findings:
-        excuse = excuses.get(step) if step else next(iter(excuses.values()), None)
+    """Findings with the step or item where it was found; `None`: somewhere in the run."""
+    for place, what in findings:
+        excuse = excuses.get(place) if place else next(iter(excuses.values()), None)
         if excuse is None:
             verdict.wrong.append(f"{run_id}: {what}")
         else:
             verdict.unseen.add(run_id)
-            verdict.excused[f"{excuse}: {what.partition(' [')[0] if step else 'a law'}"] += 1
+            verdict.excused[f"{excuse}: {what.partition(' [')[0] if place else 'a law'}"] += 1
 
 
 def _of_run(run: Run, standing: Mapping[str, Sequence[str]]) -> Iterator[tuple[str | None, str]]:
@@ -106,37 +107,46 @@ def _lines(
     """The run's own account: what it says has landed stands, and nothing else does."""
     counted: dict[tuple[str, str], set[str]] = defaultdict(set)
     for line in run.settlement:
+        place = place_of(line.step, line.item)
         if line.fate == "open":
-            yield line.step, f"{run.outcome}, and its account has an open line [{line.key}]"
+            yield place, f"{run.outcome}, and its account has an open line [{line.key}]"
         if line.key is None or line.key in free:
             continue
-        receipts = counted[line.step, line.key]
+        receipts = counted[place, line.key]
         if line.fate == "landed":
             assert isinstance(line.receipt, dict)
             receipts.add(str(line.receipt["receipt_id"]))
-    for (step, key), receipts in counted.items():
+    for (place, key), receipts in counted.items():
         stands = set(standing.get(key, ()))
         if extra := stands - receipts:
-            yield step, f"{run.outcome}, and an effect stands uncounted [{key}: {extra}]"
+            yield place, f"{run.outcome}, and an effect stands uncounted [{key}: {extra}]"
         if short := receipts - stands:
-            yield step, f"{run.outcome}, and an effect is counted and not there [{key}: {short}]"
+            yield place, f"{run.outcome}, and an effect is counted and not there [{key}: {short}]"
 
 
 def _net(
     run: Run, standing: Mapping[str, Sequence[str]], free: AbstractSet[str | None]
 ) -> Iterator[tuple[str | None, str]]:
-    """At most one net effect of a step: one where it was needed, none of what was undone."""
-    for view in run.steps:
-        keys = {line.key for line in run.settlement if line.step == view.name and line.key}
+    """At most one net effect of a step, or of an item of a list: one where it was needed, none of
+    what was undone.
+    """
+    skipped = {(one.step, one.item) for one in run.failures if one.state == "skipped"}
+    skipped |= {(view.name, None) for view in run.steps if view.state == "skipped"}
+    lines: dict[tuple[str, str | None], set[str]] = {}
+    for line in run.settlement:
+        keys = lines.setdefault((line.step, line.item), set())
+        keys |= {line.key} if line.key else set()
+    for (step, item), keys in lines.items():
         if keys & free:
             continue
+        place = place_of(step, item)
         net = sum(len(standing.get(key, ())) for key in keys)
-        if net > 1 and not _reads_only(run, view.name):
-            yield view.name, f"{run.outcome}, and {net} net effects [{view.name}]"
-        if run.outcome != "completed" and net and not _reads_only(run, view.name):
-            yield view.name, f"false {run.outcome}: an effect stands [{view.name}]"
-        if run.outcome == "completed" and not net and view.state != "skipped":
-            yield view.name, f"false completed: there is no effect [{view.name}]"
+        if net > 1 and not _reads_only(run, step):
+            yield place, f"{run.outcome}, and {net} net effects [{place}]"
+        if run.outcome != "completed" and net and not _reads_only(run, step):
+            yield place, f"false {run.outcome}: an effect stands [{place}]"
+        if run.outcome == "completed" and not net and (step, item) not in skipped:
+            yield place, f"false completed: there is no effect [{place}]"
 
 
 def _reads_only(run: Run, step: str) -> bool:

@@ -3,8 +3,8 @@
 What is done is a hash of the seed, the key and the number of the attempt or question, so that a run
 is the same whatever the order in which requests arrive. A `Mood` is about one request; a `Trait` is
 a promise about keys, stragglers or answers that the provider breaks for a key, in some runs only
-(`breaks_promises`). A mood for half a batch belongs here as soon as there are batches: one more
-word for `acts`.
+(`breaks_promises`). An item of a list is a request of its own: where the provider breaks down under
+a list, it applies some of the items that are in flight, and none of them is answered.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ __all__ = [
     "AGAIN",
     "ANSWERING",
     "ECHOES",
+    "HALVES",
     "IN_FLIGHT",
     "KEY_LIFE",
     "LATE_UNTIL",
@@ -28,8 +29,10 @@ __all__ = [
     "Trait",
     "acting",
     "answering",
+    "breaks_down",
     "breaks_promises",
     "chance",
+    "is_applied",
     "moods_of",
     "own_part",
     "trait_of",
@@ -44,6 +47,7 @@ KEY_LIFE = 2.4
 
 _BROKEN_RUNS = 0.3  # how many runs meet broken promises
 _BROKEN_KEYS = 0.5  # and how many keys of those runs
+_BROKEN_LISTS = 0.4  # under how many lists the provider breaks down
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,10 @@ class Mood:
 
     `acts`: now, soon (within the time-out), late (within `in_flight` of the deadline), straggling
     (within `late_until`, and nobody knows of it before), long (the same, and it says that it is in
-    progress) or never. `says`, of an action: receipt, nothing, hang_up, half (of a
-    line), too_late (after the time-out), error, refused, busy, wrong_key, wrong_digest, anothers
-    (receipt); of a question: truth, stale, cannot_say and the like. `stored`: what is said is kept
-    under the key and said again, where keys are honoured.
+    progress), half (now or never, by the item) or never. `says`, of an action: receipt, nothing,
+    hang_up, half (of a line), too_late (after the time-out), error, refused, busy, wrong_key,
+    wrong_digest, anothers (receipt); of a question: truth, stale, cannot_say and the like.
+    `stored`: what is said is kept under the key and said again, where keys are honoured.
     """
 
     name: str
@@ -95,6 +99,12 @@ ECHOES = (
     Mood("gives the receipt of another", 4, "never", "anothers"),
 )
 """Further ones, where promises are broken."""
+
+HALVES = (
+    Mood("applies half a batch, and dies", 1, "half", "hang_up"),
+    Mood("applies half a batch, and hangs", 1, "half", "nothing"),
+)
+"""What the first attempts of all items of a list meet in a run under which it breaks down."""
 
 ANSWERING = (
     Mood("tells the truth", 45, says="truth"),
@@ -149,10 +159,23 @@ def trait_of(seed: int, run_id: str, key: str) -> str:
     return TRAITS[_drawn(TRAITS, chance(seed, "trait", own_part(key)))].name
 
 
+def breaks_down(seed: int, run_id: str) -> Mood | None:
+    """How the provider breaks down under a list of a run, if it does."""
+    drawn = chance(seed, "breaks down", run_id) / _BROKEN_LISTS
+    return HALVES[_drawn(HALVES, drawn)] if drawn < 1 else None
+
+
+def is_applied(seed: int, key: str) -> bool:
+    """Whether an item is one of those that were applied before the provider broke down."""
+    return chance(seed, "half", own_part(key)) < 0.5
+
+
 def acting(seed: int, run_id: str, key: str, attempt: int, *, undo: bool) -> Mood:
     """The mood for an attempt. Undos are refused less often: each one goes to a person."""
     if attempt == 1 and trait_of(seed, run_id, key) == "lands too late":
         return _UNHEARD
+    if attempt == 1 and not undo and "#" in key and (down := breaks_down(seed, run_id)) is not None:
+        return down
     moods: Sequence[Mood] = (
         *ACTING,
         *(AGAIN if attempt > 1 else ()),
@@ -171,7 +194,7 @@ def answering(seed: int, key: str, number: int) -> Mood:
 
 def moods_of(*, broken: bool = True) -> Iterator[str]:
     """The names of all that may be met."""
-    yield from (mood.name for mood in (*ACTING, *AGAIN, *ANSWERING))
+    yield from (mood.name for mood in (*ACTING, *AGAIN, *HALVES, *ANSWERING))
     if broken:
         yield from (mood.name for mood in (*ECHOES, *TRAITS))
 

@@ -80,9 +80,10 @@ class Provider:
         until = deadline + moods.IN_FLIGHT
         if mood.acts == "soon":
             await asyncio.sleep(_SLOW * part)
-        if mood.acts in ("now", "soon"):
+        applied = mood.acts == "half" and moods.is_applied(self.seed, request["key"])
+        if mood.acts in ("now", "soon") or applied:
             return self.books.land(request, trait, until)
-        if mood.acts == "never":
+        if mood.acts in ("never", "half"):
             return None
         if trait == "lands too late":
             at = deadline + moods.LATE_UNTIL + moods.VISIBLE_AFTER + 0.2 + 0.4 * part

@@ -1,4 +1,4 @@
-"""The sagas of the storm: seven shapes, at providers of four kinds and at a mixture of them.
+"""The sagas of the storm: nine shapes, two with lists, at providers of four kinds and at a mixture.
 
 The bounds are those of real providers in milliseconds. What keeps them is the provider itself, by
 the deadline that each request carries, so that a busy machine breaks no promise.
@@ -19,6 +19,7 @@ from saga import (
     Call,
     CannotSay,
     Compensation,
+    Each,
     Effect,
     InProgress,
     Irreversible,
@@ -32,7 +33,9 @@ from saga import (
     Undo,
     bind,
     input_of,
+    item_of,
 )
+from saga.definition.keys import place_of
 from saga.definition.tuning import UNDECLARED
 from tests.hostile.moods import IN_FLIGHT, KEY_LIFE, LATE_UNTIL, TIMEOUT, VISIBLE_AFTER
 from tests.hostile.wire import Line
@@ -66,9 +69,10 @@ _RETRY, _RENEWS = Retry(**_PACE), Retry(**_PACE, generations=2)
 
 
 class Order(BaseModel):
-    """The input of a run."""
+    """The input of a run. `items`: of the list, where its saga has one."""
 
     order: str
+    items: list[str] = ["i", "j", "k", "l", "m"]
 
 
 class Job(BaseModel):
@@ -76,6 +80,7 @@ class Job(BaseModel):
 
     order: str
     kind: str
+    item: str = ""
 
 
 class Proof(BaseModel):
@@ -135,6 +140,7 @@ def _facts(call: Call[Job]) -> dict[str, Any]:
         "digest": call.digest,
         "run": call.run_id,
         "step": call.step,
+        "place": place_of(call.step, call.item),
         "attempt": call.attempt,
         "deadline": call.deadline.timestamp(),
         "kind": call.args.kind,
@@ -158,6 +164,32 @@ class _Maker:
         **more: Any,
     ) -> Step[Job, Proof]:
         """`undo`: by receipt, blind, nothing or never."""
+        kind, effect, compensation = self._contracts(name, undo)
+        return Step(
+            name,
+            effect,
+            args=bind(Job)(order=self.order.order, kind=kind),
+            compensation=compensation,
+            after=after,
+            **more,
+        )
+
+    def each(self, name: str, *, undo: str = "by receipt", **more: Any) -> Each[Job, Proof]:
+        """The same for every item of the order."""
+        kind, effect, compensation = self._contracts(name, undo)
+        item = item_of(self.order.items)
+        return Each(
+            name,
+            effect,
+            over=self.order.items,
+            key=item,
+            args=bind(Job)(order=self.order.order, kind=kind, item=item),
+            compensation=compensation,
+            **more,
+        )
+
+    def _contracts(self, name: str, undo: str) -> tuple[str, Effect[Job, Proof], Any]:
+        """The kind of provider, the effect there, and what takes it back."""
         at = ord(name[0]) - ord("a")
         kind = self.kinds[at % len(self.kinds)]
         facts: dict[str, Any] = {
@@ -175,14 +207,7 @@ class _Maker:
             compensation = Irreversible("cannot be unsent")
         elif undo in functions:
             compensation = Compensation(f"{self.name}.undo-{name}", functions[undo], **facts)
-        return Step(
-            name,
-            Effect(f"{self.name}.{name}", act, **facts),
-            args=bind(Job)(order=self.order.order, kind=kind),
-            compensation=compensation,
-            after=after,
-            **more,
-        )
+        return kind, Effect(f"{self.name}.{name}", act, **facts), compensation
 
 
 def _one(make: _Maker) -> list[Step[Any, Any]]:
@@ -215,7 +240,17 @@ def _mail(make: _Maker) -> list[Step[Any, Any]]:
     return [make.step("a"), make.step("b", undo="blind"), make.step("c", undo="never")]
 
 
-_SHAPES = (_one, _two, _three, _fork, _optional, _pivot, _mail)
+def _list(make: _Maker) -> list[Step[Any, Any]]:
+    return [make.step("a"), make.each("b", parallel=4), make.step("c", undo="blind")]
+
+
+def _crowd(make: _Maker) -> list[Step[Any, Any]]:
+    """An item that fails is left out, and one that is unknown holds only itself."""
+    loose = make.each("a", undo="blind", optional=True, on_unknown="hold_item", parallel=3)
+    return [loose, make.each("b", parallel=2, batch=2)]
+
+
+_SHAPES = (_one, _two, _three, _fork, _optional, _pivot, _mail, _list, _crowd)
 
 
 def app(port: int) -> App:

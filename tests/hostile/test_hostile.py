@@ -66,3 +66,24 @@ def test_promises_are_broken_in_some_runs_only() -> None:
     echoes = {mood.name for mood in moods.ECHOES}
     met = {moods.acting(1, run, f"0/{run}/a/-@1", 1, undo=False).name for run in kept}
     assert not met & echoes
+
+
+def test_under_a_list_it_breaks_down_with_some_items_applied_and_none_answered() -> None:
+    """Whatever of a run is sent again, undone, or no list is not part of it."""
+    halves = {mood.name for mood in moods.HALVES}
+    down = 0
+    for number in range(300):
+        run = f"r{number}"
+        keys = [f"0/{run}/b#{item}/-@1" for item in "ijklm"]
+        met = {moods.acting(1, run, key, 1, undo=False).name for key in keys}
+        traits = {moods.trait_of(1, run, key) for key in keys}
+        others = {moods.acting(1, run, key, 2, undo=False).name for key in keys}
+        others |= {moods.acting(1, run, f"{key}/undo@1", 1, undo=True).name for key in keys}
+        others.add(moods.acting(1, run, f"0/{run}/b/-@1", 1, undo=False).name)
+        assert not others & halves
+        if met & halves and "lands too late" not in traits:
+            down += 1
+            assert len(met) == 1
+    assert 80 < down < 160
+    applied = [moods.is_applied(1, f"0/r/b#{item}/-@1") for item in range(200)]
+    assert 70 < sum(applied) < 130

@@ -66,7 +66,7 @@ BLOCK_MUTATIONS = {
         "oddities",
     ),
     "what follows a join begins after one of its branches": Mutation(
-        "settling",
+        "steps",
         "if not progress.waits_for and is_on_path",
         "if later not in state.ready and is_on_path",
         "law 14",
@@ -76,7 +76,7 @@ BLOCK_MUTATIONS = {
         "follow",
         "and move.next is Next.SKIP",
         "and move.next in (Next.SKIP, Next.GIVE_UP)",
-        "law 14",
+        "law 3",
         "nothing optional / a webhook, a cancel, a person",
     ),
     "a required step is skipped": Mutation(
@@ -87,9 +87,9 @@ BLOCK_MUTATIONS = {
         "keys query / many not sent, a slow owner",
     ),
     "the pivot is forgotten": Mutation(
-        "settling",
-        "if step.irreversible or whole:",
-        "if step.irreversible:",
+        "steps",
+        'if any(action.state == "landed" for action in progress.newest.values()):',
+        "if False:",
         "law 8",
         "keys query pivot > keys query reads / a lost answer, a cancel",
     ),

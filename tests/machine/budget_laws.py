@@ -22,7 +22,6 @@ __all__ = [
     "counted",
     "fork_spending",
     "ledger",
-    "never_asked_unrecorded",
     "within_budget",
 ]
 
@@ -136,7 +135,9 @@ def calls_counted(state: RunState) -> Decimal | None:
     return None if state.spending is None else state.spending.spent.get("calls")
 
 
-def counted(before: Decimal | None, events: Sequence[Event], after: RunState) -> None:
+def counted(
+    before: Decimal | None, events: Sequence[Event], after: RunState, planned: Plan
+) -> None:
     """Every sending and every probe on record is one call more, and nothing else is."""
     calls = calls_counted(after)
     if before is None or calls is None:
@@ -144,9 +145,10 @@ def counted(before: Decimal | None, events: Sequence[Event], after: RunState) ->
     begun = sum(isinstance(event, ProbeBegun | Sending) for event in events)
     if calls - before != begun:
         raise LawBroken("budget", f"{calls - before} calls are counted, {begun} are on record")
+    _never_asked_unrecorded(after, planned)
 
 
-def never_asked_unrecorded(state: RunState, planned: Plan) -> None:
+def _never_asked_unrecorded(state: RunState, planned: Plan) -> None:
     """Where calls are budgeted a probe is on record before it is made."""
     if state.spending is None or calls_counted(state) is None:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from saga.definition.spec import StepSpec
-from saga.machine.forward import is_on_path
+from saga.machine.forward import is_on_path, is_turned_back
 from saga.machine.progress import Progress
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from tests.machine.world import LawBroken
@@ -28,6 +28,9 @@ def check_indices(state: RunState) -> None:
     settled = ("landed", "accepted", "skipped")
     active = {a.key for a in state.actions.values() if a.state not in settled and not a.superseded}
     taken = {step.index for step in state.steps if is_on_path(state, step)}
+    if state.needed != len(taken):
+        raise LawBroken("14", f"{state.needed} steps are needed, and {len(taken)} are")
+    taken -= {step.index for step in state.steps if is_turned_back(state, step)}
     landed = {step.index for step in state.steps if _is_done(state.progress[step.index])} & taken
     ready = {
         index
@@ -36,8 +39,6 @@ def check_indices(state: RunState) -> None:
         and len(state.progress[index].newest) < state.progress[index].size
         and landed.issuperset(taken.intersection(state.steps[index].after))
     }
-    if state.needed != len(taken):
-        raise LawBroken("14", f"{state.needed} steps are needed, and {len(taken)} are")
     if (set(state.active), sorted(state.ready), state.done) != (
         active,
         sorted(ready),

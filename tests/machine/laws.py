@@ -20,12 +20,7 @@ from saga.machine.plan import AskNow, Plan, plan
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
-from tests.machine.budget_laws import (
-    calls_counted,
-    counted,
-    never_asked_unrecorded,
-    within_budget,
-)
+from tests.machine import budget_laws
 from tests.machine.indices import check_indices
 from tests.machine.orders import in_turn, order_for
 from tests.machine.world import LawBroken
@@ -43,12 +38,11 @@ def check(
     at = command.at
     end = before.outcome, before.cause, before.ended_at
     was_over = before.phase == "ended"
-    calls = calls_counted(before)
+    calls = budget_laws.calls_counted(before)
     for event in events:
         _event(spec, before, event, command)
     if before != after:
         raise LawBroken("14", "the events do not lead to the state")
-    counted(calls, events, after)
     if was_over and (after.outcome, after.cause, after.ended_at) != end:
         raise LawBroken("7", "an ended run has changed")
     if after.phase == "ended" and not was_over:
@@ -57,25 +51,24 @@ def check(
         raise LawBroken("13", f"{more} was not committed with it")
     check_indices(after)
     planned = plan(spec, after, at)
-    never_asked_unrecorded(after, planned)
+    budget_laws.counted(calls, events, after, planned)
     _never_stuck(spec, after, planned, at)
     return planned
 
 
 def _event(spec: SagaSpec, before: RunState, event: Event, command: Command) -> None:
     """Whether one event may follow; then it is applied."""
-    at = command.at
     if before.spending is not None:
-        within_budget(spec, before, event, command)
+        budget_laws.within_budget(spec, before, event, command)
     if isinstance(event, Intended):
         _intent(spec, before, event)
     elif isinstance(event, Sending):
-        _sending(spec, before, event, at)
+        _sending(spec, before, event, command.at)
     elif isinstance(event, WindingDown):
         _turn(spec, before, event)
     elif isinstance(event, CaseOpened) and before.actions[event.key].case is not None:
         raise LawBroken("10", f"a second open case of {event.key}")
-    evolve(before, event, at)
+    evolve(before, event, command.at)
 
 
 # Deadlines of one branch: as when it is refused, the others settle while the run is undone.
@@ -115,8 +108,8 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
         declined = before.approval is not None and not before.attempts
         if declined and event.generation == 1:
             raise LawBroken("12", f"{event.key} is done instead of what people declined")
-    if event.of_key is None and event.item is not None and event.generation == 1:
-        _item(spec, state, event)
+    if event.item is not None and event.generation == 1:
+        _item(spec, state, event) if event.of_key is None else _undo_of_item(spec, state, event)
     if event.of_key is None or state.actions[event.of_key].late:
         return  # the undo of what landed late waits for nobody
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
@@ -147,6 +140,20 @@ def _item(spec: SagaSpec, state: RunState, event: Intended) -> None:
     before = progress.items.order[:first]
     if any(states.get(item) not in ("landed", "skipped") for item in before):
         raise LawBroken("each", f"{event.key} begins before the batch before it is done")
+
+
+def _undo_of_item(spec: SagaSpec, state: RunState, event: Intended) -> None:
+    """As many are undone at once as went forward; one that a person has takes up no place."""
+    each = spec.step(event.step).each
+    assert each is not None, event
+    moving = [
+        one
+        for one in state.active.values()
+        if one.step == state.positions[event.step] and one.of_key and one.case is None
+    ]
+    of = state.actions[event.of_key or ""]
+    if len(moving) >= each.parallel and of.state == "landed" and not of.late:
+        raise LawBroken("each", f"{event.key} is one too many at once")
 
 
 def _held(spec: SagaSpec, state: RunState, action: Action) -> bool:
@@ -208,7 +215,11 @@ def _settled(spec: SagaSpec, after: RunState) -> None:
     open_ones = [line for line in lines if line.fate == "open"]
     if after.outcome == "completed":
         taken = [step for step in spec.steps if is_on_path(after, step)]
-        missing = {step.name for step in taken if not (step.optional or step.wait)}
+        missing = {
+            step.name
+            for step in taken
+            if not (step.optional or step.wait) and after.progress[step.index].size
+        }
         done = {line.step for line in lines if line.fate in ("landed", "satisfied")}
         missing -= {spec.steps[spec.positions[name]].name for name in done}
         if missing:
@@ -227,16 +238,7 @@ def _end(spec: SagaSpec, after: RunState) -> None:
     _settled(spec, after)
     landed = [a for a in after.actions.values() if a.direction == FORWARD and a.state == "landed"]
     if after.outcome == "completed":
-        skipped = [a for a in after.actions.values() if a.state == "skipped"]
-        if not all(step_of(spec.steps, a).optional or a.evidence is not None for a in skipped):
-            raise LawBroken("3", "a required step was skipped")
-        abandoned = [a for a in landed if not (a.late or is_on_path(after, after.steps[a.step]))]
-        if any(_stands(after, a) for a in abandoned):
-            raise LawBroken("8", f"the run has gone another way, and {abandoned} stands")
-        taken = {step.index for step in spec.steps if is_on_path(after, step)}
-        done = [a for a in (*landed, *skipped) if not a.late and a.step in taken]
-        if len(done) != sum(after.progress[index].size for index in taken):
-            raise LawBroken("3", "completed, but a step did not land")
+        _completed(after, landed)
         return
     if after.outcome != ("settled" if after.accepted else "compensated"):
         raise LawBroken("8", f"ended {after.outcome}, accepted={after.accepted}")
@@ -253,6 +255,21 @@ def _may_wait(spec: SagaSpec, action: Action) -> bool:
     step = step_of(spec.steps, action)
     targeted = step.each is not None and step.each.on_unknown == "hold_target"
     return step.wait is not None or action.approval is not None or targeted or bool(spec.budget)
+
+
+def _completed(after: RunState, landed: list[Action]) -> None:
+    skipped = [a for a in after.actions.values() if a.state == "skipped"]
+    if not all(step_of(after.steps, a).optional or a.evidence is not None for a in skipped):
+        raise LawBroken("3", "a required step was skipped")
+    abandoned = [a for a in landed if not (a.late or is_on_path(after, after.steps[a.step]))]
+    if any(a.undoing and not a.late and a not in abandoned for a in landed):
+        raise LawBroken("8", "completed, though what landed is being undone")
+    if any(_stands(after, a) for a in abandoned):
+        raise LawBroken("8", f"the run has gone another way, and {abandoned} stands")
+    taken = {step.index for step in after.steps if is_on_path(after, step)}
+    done = [a for a in (*landed, *skipped) if not a.late and a.step in taken]
+    if len(done) != sum(after.progress[index].size for index in taken):
+        raise LawBroken("3", "completed, but a step did not land")
 
 
 def _stands(state: RunState, action: Action) -> bool:

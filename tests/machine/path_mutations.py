@@ -26,7 +26,7 @@ PATH_MUTATIONS = {
         f"{EITHER} / {LOST}",
     ),
     "nothing behind a savepoint is undone": Mutation(
-        "settling",
+        "steps",
         "turn_round(state, event.savepoint, region)",
         "turn_round(state, event.savepoint, [])",
         "law 14",
@@ -52,6 +52,13 @@ PATH_MUTATIONS = {
         'return state.phase != "ended"',
         "law 8",
         "keys query first late > keys query first, or naps other / one that lands late, a refusal",
+    ),
+    "what lands while it is turned back counts for the run": Mutation(
+        "steps",
+        "if not _counts(state, state.steps[index]):",
+        "if False:",
+        "law 14",
+        "keys query first > keys query first late, or naps other / one that lands late, a refusal",
     ),
     "the other path begins with the run": Mutation(
         "evolve",

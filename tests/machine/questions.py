@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from saga.definition.keys import place_of
 from saga.definition.spec import SagaSpec
 from saga.machine.commands import (
     Cancel,
     Command,
+    Decide,
     Lost,
     ProbeAnswer,
     Reply,
     Report,
     Resolve,
     Send,
+    Signal,
     Wake,
 )
 from saga.machine.plan import BeginNow
-from saga.machine.state import Action, Case, RunState
+from saga.machine.state import Action, Case, RunState, step_of
 from saga.machine.verdicts import VERDICTS
 from saga.machine.ways import contract_of
 from tests.machine.orders import order_for
@@ -34,23 +38,66 @@ def questions(spec: SagaSpec, state: RunState, now: float) -> Iterator[tuple[str
     yield "owner lost", Lost(at=now)
     yield "cancel", Cancel(at=now, reason="changed my mind", actor="ada")
     for step in spec.steps:
-        action = state.newest(step.index)
-        yield from _of_step(spec, state, step.index, None, now)
-        if action is not None and step.compensation is not None:
-            yield from _of_step(spec, state, step.index, action, now)
+        newest = state.progress[step.index].newest
+        for item, action in newest.items() or [(None, None)]:
+            yield from _of_step(spec, state, BeginNow(step.index, None, 1, item), now)
+            if action is not None and step_of(spec.steps, action).compensation is not None:
+                undo = BeginNow(step.index, action.key, 1, item)
+                yield from _of_step(spec, state, undo, now)
+        if step.wait is not None and step.wait.signal:
+            payload = {name: 1 for name, _ in step.wait.signal}
+            yield f"signal for {step.name}", _signal(step.name, "m1", payload, now)
+            yield f"signal for {step.name}, lacking a field", _signal(step.name, "m2", {}, now)
+        if step.approval is not None:
+            yield from _decisions(newest.get(None), step.name, now)
+    for action in state.actions.values():
+        if action.superseded and (action.watch is not None or action.late):
+            name = name_of(spec, action)
+            yield from _answers(spec, action, name, now)
+            yield from _reports(action, name, now)
     for case in state.cases.values():
         if case.state == "open":
             yield from _of_case(spec, state, case, now)
 
 
+def _signal(wait: str, message: str, payload: dict[str, int], now: float) -> Signal:
+    return Signal(at=now, wait=wait, message=message, payload=payload, actor=None)
+
+
+def _decisions(action: Action | None, step: str, now: float) -> Iterator[tuple[str, Command]]:
+    version = action.approval.version if action is not None and action.approval else 7
+    digest = action.digest if action is not None else ""
+
+    def decide(actor: str, digest: str, *, approve: bool = True) -> Decide:
+        return Decide(
+            at=now,
+            step=step,
+            approve=approve,
+            version=version,
+            digest=digest,
+            actor=actor,
+            reason="I looked",
+        )
+
+    yield f"ada approves {step}", decide("ada", digest)
+    yield f"bob approves {step}", decide("bob", digest)
+    yield f"ada refuses {step}", decide("ada", digest, approve=False)
+    yield f"eve approves {step}", decide("eve", digest)
+    yield f"ada approves another {step}", decide("ada", "sha256:another")
+
+
 def _of_step(
-    spec: SagaSpec, state: RunState, step: int, of: Action | None, now: float
+    spec: SagaSpec, state: RunState, first: BeginNow, now: float
 ) -> Iterator[tuple[str, Command]]:
-    action = state.newest(step) if of is None else state.undo_of(of)
+    """What may be told of an action, forward or undo, or asked before there is one."""
+    of = None if first.of_key is None else state.actions[first.of_key]
+    action = state.newest(first.step, first.item) if of is None else state.undo_of(of)
     generation = 1 if action is None else action.generation + 1
-    name = spec.steps[step].name if of is None else f"undo of {spec.steps[step].name}"
-    begin = order_for(state, BeginNow(step, None if of is None else of.key, generation), now)
-    yield f"begin {name}" if generation == 1 else f"begin {name}~{generation}", begin
+    choice = action.choice if action is not None and of is None else 0
+    name = place_of(spec.steps[first.step].name, first.item)
+    own = "" if generation == 1 else f"~{generation}"
+    begin = order_for(state, replace(first, generation=generation, choice=choice), now)
+    yield f"begin {name}{own}" if of is None else f"begin undo{own} of {name_of(spec, of)}", begin
     if action is not None:
         name = name_of(spec, action)
         yield f"send {name}", Send(at=now, fence=1, key=action.key, threaded=False)

@@ -1,12 +1,14 @@
 """One run, driven by hand: a test says what happens, the laws are checked after every command.
 
-Actions are named as people name them: `a`, `b`, `undo a`. Time stands still until `wait`.
+Actions are named as people name them: `a`, `b#0` for an item, `undo a`. Time stands still until
+`wait`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from saga.definition.keys import place_of
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Sending
 from saga.machine.commands import (
@@ -18,10 +20,11 @@ from saga.machine.commands import (
     Reply,
     Report,
     Resolve,
+    Start,
     Wake,
 )
 from saga.machine.decide import Decision, transition
-from saga.machine.plan import AskNow, Plan, plan
+from saga.machine.plan import AskNow, Plan, Todo, plan
 from saga.machine.state import FORWARD, Action, Case, RunState, new_state
 from tests.machine.fork import fork
 from tests.machine.laws import check
@@ -36,12 +39,12 @@ ERROR = {"type": "Broken", "text": "it broke", "leaves": []}
 class Ride:
     """A run of `spec`, started at 0."""
 
-    def __init__(self, spec: SagaSpec) -> None:
+    def __init__(self, spec: SagaSpec, start: Start = START) -> None:
         self.spec = spec
         self.state: RunState = new_state(spec)
         self.now = 0.0
         self.told: list[str] = []  # the kinds of all events
-        self.tell(START)
+        self.tell(start)
 
     # What happens
 
@@ -60,10 +63,14 @@ class Ride:
         """Do all that is due now; the names of the actions that begin to be sent."""
         names: list[str] = []
         while orders := [todo for todo in self.plan.todo if not isinstance(todo, AskNow)]:
-            decision = self.tell(order_for(self.state, orders[0], self.now))
+            decision = self.tell(self.order(orders[0]))
             assert not isinstance(decision, Rejected), decision.text
             names += [self.name(event.key) for event in decision if isinstance(event, Sending)]
         return names
+
+    def order(self, todo: Todo) -> Command:
+        """The command for what is due."""
+        return order_for(self.state, todo, self.now)
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
@@ -145,8 +152,9 @@ class Ride:
 
     def action(self, name: str) -> Action:
         """The newest generation."""
-        direction, _, step = name.rpartition(" ")
-        found = self.state.newest(self.spec.step(step).index)
+        direction, _, place = name.rpartition(" ")
+        step, _, item = place.partition("#")
+        found = self.state.newest(self.spec.step(step).index, item or None)
         if direction:
             found = self.state.undo_of(found)
         assert found is not None, name
@@ -154,8 +162,8 @@ class Ride:
 
     def name(self, key: str) -> str:
         action = self.state.actions[key]
-        step = self.spec.steps[action.step].name
-        return step if action.direction == FORWARD else f"undo {step}"
+        place = place_of(self.spec.steps[action.step].name, action.item)
+        return place if action.direction == FORWARD else f"undo {place}"
 
     def case(self, name: str) -> Case:
         """The open case of an action."""

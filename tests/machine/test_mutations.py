@@ -9,6 +9,7 @@ from tests.machine.block_mutations import BLOCK_MUTATIONS
 from tests.machine.edits import edited
 from tests.machine.judging import fault
 from tests.machine.late_mutations import LATE_MUTATIONS
+from tests.machine.list_mutations import LIST_MUTATIONS
 from tests.machine.path_mutations import PATH_MUTATIONS
 
 MUTATIONS = (
@@ -17,7 +18,7 @@ MUTATIONS = (
     | PATH_MUTATIONS
     | {
         name: fault
-        for name, fault in BLOCK_MUTATIONS.items()
+        for name, fault in (BLOCK_MUTATIONS | LIST_MUTATIONS).items()
         if fault.by.startswith(("law", "table"))  # the others: `python -m tests.machine.layers`
     }
 )

@@ -201,6 +201,7 @@ def _accounted(node: Node) -> None:
             continue
         kept = step_of(state.steps, action).undo == "nothing" or (
             state.outcome == "completed"
+            and action.state == "landed"
             and state.newest(action.step, action.item) is action
             and is_on_path(state, state.steps[action.step])
             and not action.late

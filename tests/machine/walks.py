@@ -129,13 +129,23 @@ def _groups(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield f"{grouped} > signal grouped", line(grouped, "signal grouped"), "a lost answer", False
 
 
+_SPECIAL = ("irreversible", "pivot", "pivot optional", "optional lone", "passable", "lives")
+
+
 def _items(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     """One effect for each of two items, alone, before and after another step."""
     for special in ("", "serial", "batched", "lone", "targeted", "blind", "reads"):
         words = f"{provider} each {special}".strip()
         for trouble in ("a lost answer, a cancel", "a lost answer, a refusal"):
             yield words, line(words), trouble, False
-    for special in ("irreversible", "pivot", "optional lone", "passable", "lives"):
+    grouped = f"{provider} each grouped"
+    yield f"{grouped} > {provider} grouped", line(grouped, f"{provider} grouped"), "a cancel", False
+    yield grouped, line(grouped), "a lost answer, a cancel", False
+    words = f"{provider} each targeted serial"
+    yield words, line(words), "a lost answer, a cancel", False
+    words = f"{provider} each lone"
+    yield words, line(words), SOME, False
+    for special in _SPECIAL:
         yield f"{provider} each {special}", line(f"{provider} each {special}"), SOME, False
     words = f"{provider} each"
     yield words, line(words), "refusals, a cancel, a person", False
@@ -180,6 +190,9 @@ def _savepoints(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield name, saga(steps, [[], [], []]), "a lost answer, a refusal", False
     steps = f"{first} late", first, "naps other"
     name = f"{first} late > {first}, or naps other"
+    yield name, saga(steps, [[], [0], []]), "one that lands late, a refusal", False
+    steps = first, f"{first} late", "naps other"
+    name = f"{first} > {first} late, or naps other"
     yield name, saga(steps, [[], [0], []]), "one that lands late, a refusal", False
     steps = first, first, other
     name = f"{first} > {first}, or {other}"

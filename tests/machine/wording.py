@@ -6,6 +6,7 @@ where one name has two answers. Times are said as what they mean: "too early", "
 
 from __future__ import annotations
 
+import re
 from math import inf
 from typing import assert_never
 
@@ -24,10 +25,13 @@ __all__ = ["name_of", "planned", "situation", "told"]
 
 
 def name_of(spec: SagaSpec, action: Action) -> str:
-    """`charge`, `undo of charge`; from the second generation on with its number."""
+    """`charge`, `undo of charge`, `undo~2 of charge~3`: generations from the second on."""
     name = place_of(step_of(spec.steps, action).name, action.item)
-    name = name if action.direction == FORWARD else f"undo of {name}"
-    return name if action.generation == 1 else f"{name}~{action.generation}"
+    own = "" if action.generation == 1 else f"~{action.generation}"
+    if action.of_key is None:
+        return f"{name}{own}"
+    of = re.search(r"~[0-9]+$", action.of_key)
+    return f"undo{own} of {name}{of[0] if of else ''}"
 
 
 def situation(spec: SagaSpec, state: RunState, now: float) -> str:
@@ -36,10 +40,10 @@ def situation(spec: SagaSpec, state: RunState, now: float) -> str:
     forward = [action for action in shown if action.direction == FORWARD]
     actions = [one for of in forward for one in (of, *(a for a in shown if a.of_key == of.key))]
     words = [f"{name_of(spec, one)} {_action(spec, state, one, now)}" for one in actions]
-    return "; ".join([_run(state), *words])
+    return "; ".join([_run(spec, state, now), *words])
 
 
-def _run(state: RunState) -> str:
+def _run(spec: SagaSpec, state: RunState, now: float) -> str:
     if state.phase == "ended":
         return f"ended {state.outcome}"
     words = "running" if state.phase == "running" else f"winding down ({state.cause})"
@@ -47,14 +51,20 @@ def _run(state: RunState) -> str:
         words += ", cancel recorded"
     if state.accepted:
         words += ", something accepted"
+    for group, limit in spec.limits:
+        late = group in state.begun and now >= state.begun[group] + limit
+        words += f", {group} out of time" * (late and state.phase == "running")
+    for name, how in state.savepoints.items():
+        words += f", back to {name}" if how == "undoing" else f", {name} the other way"
     return words
 
 
 def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     contract = contract_of(spec, action)
     words = [action.state.replace("_", " ")]
-    words += ["on a person's evidence"] * isinstance(action.receipt, dict)
+    words += ["on a person's evidence"] * ("evidence" in str(action.receipt))
     words += ["but undone"] * action.undone
+    words += _not_called(state, action, now)
     if action.state in ("sending", "unknown"):
         words += _attempts(action)
     if action.state == "unknown":
@@ -79,6 +89,22 @@ def _action(spec: SagaSpec, state: RunState, action: Action, now: float) -> str:
     if action.case is not None:
         words.append(f"case {state.cases[action.case].kind}")
     return ", ".join(words)
+
+
+def _not_called(state: RunState, action: Action, now: float) -> list[str]:
+    """What an intent without a sending waits for, or what people said."""
+    asked = action.approval
+    if action.state == "refused" and asked is not None and action.error is not None:
+        return [action.error["type"]] + [f"too late: {who}" for who in sorted(asked.late)]
+    if action.state != "intended":
+        return []
+    if asked is not None:
+        given = [f"approved by {', '.join(sorted(asked.given))}"] * bool(asked.given)
+        late = [f"too late: {', '.join(sorted(asked.late))}"] * bool(asked.late)
+        return [*given, *late, *["expired"] * (now >= asked.expires_at)]
+    words = ["its time has come"] * (action.due <= now)
+    over = action.deadline_at is not None and action.deadline_at <= now
+    return words + ["its limit has passed"] * over + ["signalled"] * (action.step in state.signals)
 
 
 def _key_too_old(action: Action, contract: ContractSpec, now: float) -> bool:
@@ -135,9 +161,11 @@ def planned(spec: SagaSpec, state: RunState, plan: Plan) -> str:
 def _todo(spec: SagaSpec, state: RunState, todo: Todo) -> str:
     match todo:
         case BeginNow():
-            name = spec.steps[todo.step].name
-            name = name if todo.of_key is None else f"undo of {name}"
-            return f"begin {name}" + (f"~{todo.generation}" if todo.generation > 1 else "")
+            of = None if todo.of_key is None else state.actions[todo.of_key]
+            choice = todo.choice if of is None else of.choice
+            name = place_of(spec.steps[todo.step].choice(choice).name, todo.item)
+            own = f"~{todo.generation}" if todo.generation > 1 else ""
+            return f"begin {name}{own}" if of is None else f"begin undo{own} of {name_of(spec, of)}"
         case SendNow():
             return f"send {name_of(spec, state.actions[todo.key])}"
         case BeginProbeNow() | AskNow():
