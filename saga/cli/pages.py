@@ -45,6 +45,7 @@ def _run(paper: Paper, run: Run, command: Command) -> None:
             ("started", run.started_at),
             ("ended", run.ended_at),
             ("due", run.due_at),
+            ("turn", f"{run.turn} ({run.resource})" if run.turn else None),
         ]
     )
     if run.steps:

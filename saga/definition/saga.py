@@ -16,6 +16,7 @@ from saga.definition.canonical import canonical
 from saga.definition.checks import check_steps
 from saga.definition.draw import draw
 from saga.definition.each import Each
+from saga.definition.exclusive import exclusive_path
 from saga.definition.meaning import spec_digest
 from saga.definition.models import fields_of
 from saga.definition.names import check_name, check_text, check_version
@@ -45,6 +46,10 @@ class Saga(Generic[I]):
     when no new step is begun any more; `None`: never. `title` is for people. A new meaning needs a
     new `version`.
 
+    `exclusive` is a required field of the input, text or a whole number: runs with the same value,
+    of whatever sagas, go one after the other within a tenant. A run has its turn until it has ended
+    or `Client.park` gives it away.
+
     Raises `DefinitionError` for steps that do not fit together; see its `code` and `remedy`.
     """
 
@@ -57,6 +62,7 @@ class Saga(Generic[I]):
         version: int = 1,
         deadline: Duration | None = None,
         title: str = "",
+        exclusive: str | int | None = None,
     ) -> None:
         self.name = check_name("saga", name)
         what = f"saga {name!r}"
@@ -64,6 +70,9 @@ class Saga(Generic[I]):
         self.title = check_text(f"title of {what}", title)
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
         self.input_model: type[I] = _input_model(input, what)
+        self.exclusive: tuple[str, ...] | None = None
+        if exclusive is not None:
+            self.exclusive = exclusive_path(exclusive, self.input_model, what)
         _check_entries(what, steps)
         flat, follows = flattened(steps)
         self.steps = tuple(flat)
@@ -109,6 +118,7 @@ class Saga(Generic[I]):
             "title": self.title,
             "deadline": self.deadline,
             "input": fields_of(self.input_model),
+            **({} if self.exclusive is None else {"exclusive": list(self.exclusive)}),
             **({"groups": [asdict(group) for group in groups]} if groups else {}),
             "steps": [
                 {

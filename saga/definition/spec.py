@@ -46,6 +46,7 @@ class ProviderSpec:
     replays_refusals: bool = False
     replays_errors: bool = True
     key_max: int = 255
+    concurrency: int | None = None  # calls at once, of one process
 
     @property
     def honours_keys(self) -> bool:
@@ -179,6 +180,7 @@ class SagaSpec:
     deadline: float | None
     steps: tuple[StepSpec, ...]
     limits: tuple[tuple[str, float], ...] = ()  # of groups: seconds from their begin
+    exclusive: tuple[str, ...] | None = None  # where the input names the resource
     # Whether any step has it: asked after every event, and most sagas have none of them.
     waits: bool = field(init=False, compare=False)
     asks: bool = field(init=False, compare=False)
@@ -232,7 +234,10 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
     )
     groups: Sequence[Mapping[str, Any]] = spec.get("groups", ())
     limits = [(one["name"], one["deadline"]) for one in groups if one["deadline"] is not None]
-    return SagaSpec(spec["saga"], spec["version"], digest, spec["deadline"], steps, tuple(limits))
+    exclusive = tuple(spec["exclusive"]) if "exclusive" in spec else None
+    return SagaSpec(
+        spec["saga"], spec["version"], digest, spec["deadline"], steps, tuple(limits), exclusive
+    )
 
 
 def _wait(row: Mapping[str, Any]) -> WaitSpec:

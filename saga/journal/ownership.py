@@ -209,11 +209,12 @@ def claim(
     limit: int,
     held: Collection[str],
     skip: Collection[str] = (),
+    turns: Collection[str] = (),
 ) -> list[Claimed]:
     """Take runs that are due, left over by the dead, or ours and forgotten; oldest due first.
 
     `digests`: the definitions that we can run; `held`: runs that we have in memory; `skip`: runs
-    that we cannot run all the same.
+    that we cannot run all the same; `turns`: runs whose turn it is, whether or not they are due.
     """
     if limit <= 0:
         return []
@@ -222,7 +223,11 @@ def claim(
         row for row in _MINE.ask(connection, own=own, now=now, **can) if row[0] not in held
     ]
     left = _LEFT.ask(connection, limit=limit, **can)
-    rows = [*forgotten, *left, *_FREE.ask(connection, now=now, limit=limit, **can)][:limit]
+    free = _FREE.ask(connection, now=now, limit=limit, **can)
+    if turns:
+        due = [row for row in free if row[0] not in turns]
+        free = [*((run_id, None) for run_id in turns), *due]
+    rows = [*forgotten, *left, *free][:limit]
     if not rows:
         return []
     fences = _take(connection, own, [run_id for run_id, _ in rows])

@@ -42,9 +42,12 @@ __all__ = [
     "DeadlinePassed",
     "Ended",
     "Event",
+    "Parked",
     "Signalled",
     "Spread",
     "Started",
+    "TurnAsked",
+    "TurnTaken",
     "WindingDown",
 ]
 
@@ -63,6 +66,30 @@ class Started:
     input: Json
     deadline_at: float | None
     actor: str | None
+    resource: str | None  # what it is exclusive about
+
+
+@fact
+class TurnTaken:
+    """No other run of its resource goes forward until this one has ended or is parked."""
+
+    kind: ClassVar[str] = "turn_taken"
+
+
+@fact
+class Parked:
+    """Its turn was given to others while it waits for a person; it goes forward no more."""
+
+    kind: ClassVar[str] = "parked"
+    reason: str
+    actor: str | None
+
+
+@fact
+class TurnAsked:
+    """The last case of a parked run is closed: it stands in line for its resource again."""
+
+    kind: ClassVar[str] = "turn_asked"
 
 
 @fact
@@ -162,6 +189,9 @@ Event: TypeAlias = (
     | Renewed
     | Accepted
     | Undone
+    | TurnTaken
+    | Parked
+    | TurnAsked
     | Signalled
     | Spread
     | CancelRecorded

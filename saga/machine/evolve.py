@@ -40,13 +40,17 @@ from saga.machine.events import (
     DeadlinePassed,
     Ended,
     Event,
+    Parked,
     Signalled,
     Spread,
     Started,
+    TurnAsked,
+    TurnTaken,
     WindingDown,
 )
 from saga.machine.items import note
 from saga.machine.state import Action, Asked, Case, Received, RunState
+from saga.machine.turns import turned
 from saga.machine.wayback import turn_round, weigh
 
 __all__ = ["evolve"]
@@ -114,12 +118,15 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             _case_closed(state, event, at)
         case Started():
             _started(state, event, at)
+        case TurnTaken() | Parked() | TurnAsked():
+            turned(state, event, at)
         case Spread():
             settling.spread(state, event)
         case WindingDown():
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
+            state.turn = None if state.lacks_turn else state.turn  # what is undone needs none
             turn_round(state)
         case Signalled():
             state.signals[state.positions[event.step]] = Received(event.message, event.payload)
@@ -129,6 +136,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.deadline_passed = True
         case Ended():
             state.phase, state.outcome, state.ended_at = "ended", event.outcome, at
+            state.turn = None
         case _:
             assert_never(event)
     if state.way_back or state.spreads:
@@ -154,6 +162,8 @@ def _started(state: RunState, event: Started, at: float) -> None:
     state.saga, state.saga_version = event.saga, event.saga_version
     state.definition, state.input = event.definition, event.input
     state.deadline_at, state.actor = event.deadline_at, event.actor
+    if event.resource is not None:
+        state.resource, state.turn, state.turn_at = event.resource, "waits", at
     state.ready = [step.index for step in state.steps if not step.after]
 
 

@@ -181,6 +181,9 @@ class RunState:
     definition: str = ""
     input: Json = None
     actor: str | None = None
+    resource: str | None = None  # what it is exclusive about
+    turn: str | None = None  # to go forward with it: waits | holds | parked; None: it needs none
+    turn_at: float = 0.0  # since when it is that
     phase: str = ""  # "" before the start, then running | compensating | ended
     outcome: str | None = None
     cause: str | None = None
@@ -209,6 +212,11 @@ class RunState:
     done: int = 0  # steps that landed or were skipped
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
+
+    @property
+    def lacks_turn(self) -> bool:
+        """Whether it goes forward only when it has the turn, and has not got it."""
+        return self.turn is not None and self.turn != "holds"
 
     @property
     def rests(self) -> bool:

@@ -120,9 +120,11 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
 def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """The next move of an action that is not in flight, as if no person were looking at it."""
     move = _way_out(spec, state, action, now)
-    if move is None or not state.spreads or move.next not in (Next.SEND, Next.RENEW):
+    if move is None or move.next not in (Next.SEND, Next.RENEW) or action.direction != FORWARD:
         return move
-    if action.direction != FORWARD or action.state == "unknown":
+    if state.lacks_turn:
+        return None
+    if not state.spreads or action.state == "unknown":
         return move  # it settles what holds the others
     return None if holds(state, spec.steps[action.step], action.target) else move
 

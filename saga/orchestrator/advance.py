@@ -7,9 +7,9 @@ next intents with their sendings. The calls start when it is durable.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol
 
 from saga.journal.records import PAYLOAD_LIMIT
 from saga.machine.action_events import Sending
@@ -19,15 +19,24 @@ from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import AskNow, BeginNow, DecideNow, Plan, SendNow, plan
 from saga.machine.state import FORWARD, UNDO, Action
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
-from saga.orchestrator.held import Held
+from saga.orchestrator.held import Held, Outgoing
 from saga.orchestrator.letters import Letter
 
-__all__ = ["Advance", "Blocked", "advance"]
+__all__ = ["Advance", "Brake", "advance"]
 
-Blocked: TypeAlias = Callable[[Held, int, str, Action | None], bool]
-"""Whether the calls of a step (its position) in a direction are not to be made now. The action is
-the one to send again, or the generation before the one to begin.
-"""
+
+class Brake(Protocol):
+    """Which calls are not to be made now."""
+
+    def blocks(self, run: Held, position: int, direction: str, action: Action | None) -> bool:
+        """Whether a call of a step (its position) in a direction is not to be made.
+
+        The action is the one to send again, or the generation before the one to begin.
+        """
+
+    def blocks_probe(self, run: Held, key: str) -> bool:
+        """Whether an action is not to be asked about."""
+
 
 # What an intent and a sending take in a record beside arguments: the longest keys and names.
 _INTENT_BYTES, _SENDING_BYTES = 2048, 512
@@ -47,6 +56,13 @@ class Advance:
     due: float | None = None
     blocked: bool = False  # something is due that is not to be done now
     more: bool = False  # something is due that did not fit this record
+
+    def outgoing(self, now: float) -> list[Outgoing]:
+        """The calls that its record begins; `now` is its time on our monotonic clock."""
+        return [
+            Outgoing(sending.key, sending.attempt, sending.send_by, now + sending.send_by - self.at)
+            for sending in self.sendings
+        ]
 
     def news(self) -> list[str]:
         """One line per case opened, to be logged once it is durable."""
@@ -70,12 +86,10 @@ class Advance:
         return due and self.idle(held) and (self.due is None or self.due > self.at)
 
 
-def advance(
-    held: Held, letters: Sequence[Letter], at: float, blocked: Blocked, *, asking: bool = True
-) -> Advance:
+def advance(held: Held, letters: Sequence[Letter], at: float, brake: Brake) -> Advance:
     """Decide the letters, then everything that is due at `at`. Changes the state.
 
-    `asking`: whether probes that are due are made now; what is not asked stays due.
+    What the brake holds back stays due.
     """
     step = Advance(at)
     for letter in letters:
@@ -83,13 +97,16 @@ def advance(
     room = PAYLOAD_LIMIT
     while True:
         planned = plan(held.saga.spec, held.state, at)
-        step.ask = [todo.key for todo in planned.todo if isinstance(todo, AskNow) and asking]
-        step.blocked = step.more = False
+        step.ask, step.blocked, step.more = [], False, False
         progress = False
         for todo in planned.todo:
             if isinstance(todo, AskNow):
+                if todo.key in held.probes or not brake.blocks_probe(held, todo.key):
+                    step.ask.append(todo.key)
+                else:
+                    step.blocked = True
                 continue
-            if not isinstance(todo, DecideNow) and blocked(held, *_where(held, todo)):
+            if not isinstance(todo, DecideNow) and brake.blocks(held, *_where(held, todo)):
                 step.blocked = True
                 continue
             if room <= 0:

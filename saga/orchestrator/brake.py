@@ -1,9 +1,13 @@
-"""The brake: which new calls are not to be made now. We leave, it is paused, or others go first."""
+"""The brake: which calls are not to be made now.
+
+We leave, it is paused, others go first, or there is no room.
+"""
 
 from __future__ import annotations
 
 from saga.machine.state import FORWARD, Action
 from saga.orchestrator.held import Held
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.suspects import Suspects
 
 __all__ = ["Brake"]
@@ -12,10 +16,11 @@ __all__ = ["Brake"]
 class Brake:
     """`stopping`: no call at all. `paused`: no forward one of these, as (kind, name).
 
-    `suspects`: one run after the other.
+    `suspects`: one run after the other. `lanes`: as many as there is room for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
         self.stopping = False
         self.suspects = Suspects()
         self.paused: frozenset[tuple[str, str]] = frozenset()
@@ -27,7 +32,18 @@ class Brake:
         """
         if self.stopping or self._is_paused(run, position, direction):
             return True
-        return self.suspects.blocks(run, action)
+        if self.suspects.blocks(run, action):
+            return True
+        return self.lanes.blocks(run, position, direction, action)
+
+    def blocks_probe(self, run: Held, key: str) -> bool:
+        """Whether a probe is not to be made now."""
+        return self.stopping or self.lanes.blocks_probe(run, key)
+
+    def forget(self, run: Held) -> None:
+        """It is not ours any more."""
+        self.suspects.forget(run)
+        self.lanes.forget(run)
 
     def holds(self, run: Held) -> bool:
         """Whether a pause keeps a run from going forward."""

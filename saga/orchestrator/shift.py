@@ -24,6 +24,7 @@ from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.errands import Errands
 from saga.orchestrator.held import Held
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.letters import Letter
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.nap import Nap
@@ -32,7 +33,6 @@ from saga.orchestrator.reports import as_report, bring
 from saga.orchestrator.rounds import Round
 from saga.orchestrator.runner import Runner
 from saga.orchestrator.survey import look, look_again, outdated
-from saga.orchestrator.threads import Threads
 
 __all__ = ["Shift"]
 
@@ -56,7 +56,7 @@ class Shift:
         database: Database,
         app: App,
         sagas: Mapping[str, CompiledSaga],
-        threads: Threads,
+        lanes: Lanes,
         resources: tuple[object, ...],
         clock: Clock,
         *,
@@ -66,8 +66,7 @@ class Shift:
         self.id = id_
         self.over = False  # the lease is lost
         self._database = database
-        self._app = app
-        self._sagas = sagas
+        self._app, self._sagas = app, sagas
         self._specs = {digest: saga.spec for digest, saga in sagas.items()}
         self._clock = clock
         self._runs_at_once = runs_at_once
@@ -83,13 +82,14 @@ class Shift:
             id_,
             database.keys,
             clock,
+            lanes,
             write=self._writer.append,
             reread=self._reread,
             orphan=self._orphan,
             gone=self._gone,
         )
         self._runner.caller = self._caller_type(
-            clock, threads, resources, self._runner.deliver, lambda: self._membership.holds
+            clock, lanes, resources, self._runner.deliver, lambda: self._membership.holds
         )
         self._background = Background()
         self._skip: set[str] = set()  # runs that a newer version has written

@@ -15,6 +15,7 @@ from saga.journal.pauses import paused_names
 from saga.journal.quarantine import set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.takeup import Takeup, reread, take_up
+from saga.journal.turns import next_in_turn
 from saga.orchestrator.held import Held
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.rounds import Round
@@ -55,6 +56,8 @@ def look(
     if not (beaten and membership.bury(connection)):
         survey.alive = False
         return survey
+    exclusive = [digest for digest, spec in specs.items() if spec.exclusive is not None]
+    turns = next_in_turn(connection, exclusive, skip, room) if exclusive else ()
     survey.takeup = take_up(
         connection,
         database.keys,
@@ -64,6 +67,8 @@ def look(
         limit=room,
         held=held,
         skip=skip,
+        turns=turns,
+        statements=database.statements,
     )
     watch.step(connection)
     survey.moved = moved_on(connection, membership.id, now)

@@ -136,6 +136,8 @@ def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[lis
             limit=10,
             held=(),
             skip=(),
+            turns=(),
+            statements=database.statements,
         )
     return takeup.not_ours, takeup.damaged
 
