@@ -36,15 +36,12 @@ def _waits(state: RunState, line: Line | None) -> Hold:
     freed_by = "an orchestrator gives it the turn by itself"
     if line is not None and holder is not None:
         text += f", which run {holder} has since {clock_time(line.since)}"
-        freed_by = (
-            f"the end of run {holder} (see: saga why {holder}), or parking it while it waits "
-        )
-        freed_by += f"for a person: saga park {holder} --reason TEXT"
+        freed_by = f"the end of run {holder} (see: saga why {holder}), or, while that waits for a "
+        freed_by += f"person: saga park {holder} --reason TEXT"
     if before:
-        evidence.append(
-            "1 run stands before it" if before == 1 else f"{before} runs stand before it"
-        )
-        freed_by += ", and those before it"
+        stand = "1 run stands" if before == 1 else f"{before} runs stand"
+        evidence.append(f"{stand} in line before it")
+        freed_by += "; then those before it"
     deadline = None if state.past_pivot else state.deadline_at
     return Hold(
         rule="turn",
