@@ -122,11 +122,9 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
     move = _way_out(spec, state, action, now)
     if move is None or move.next not in (Next.SEND, Next.RENEW) or action.direction != FORWARD:
         return move
-    if state.lacks_turn:
-        return None
-    if not state.spreads or action.state == "unknown":
-        return move  # it settles what holds the others
-    return None if holds(state, spec.steps[action.step], action.target) else move
+    item = state.spreads and action.state != "unknown"  # else it settles what holds the others
+    held = item and holds(state, spec.steps[action.step], action.target)
+    return None if held or state.lacks_turn else move
 
 
 def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:

@@ -1,4 +1,4 @@
-"""A run that waits for a person may give its turn to others, and takes it again before it goes on."""
+"""A run that waits for a person may give its turn to others; to go on it takes it again."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def decide(world: World, case: str, verdict: str, **more: Any) -> None:
 
 def landed(world: World, case: str) -> None:
     """The person has looked: it did land."""
-    receipt = world.ledger.landed("s2", run_id=case.split("/")[0])[0]["receipt"]
-    key = world.client.show(case.split("/")[0]).steps[1].key
+    receipt = world.ledger.landed("s2", run_id=case.split("/", maxsplit=1)[0])[0]["receipt"]
+    key = world.client.show(case.split("/", maxsplit=1)[0]).steps[1].key
     decide(world, case, "landed", receipt={"receipt_id": receipt, "idempotency_key": key})
 
 

@@ -171,10 +171,10 @@ def test_an_upgraded_database_is_refused_by_the_version_before(copy: Copy, scrip
     url = f"sqlite:///{path}"
     assert upgrade(url, KEYS, scripts=scripts) == ("0002", "0003")
     assert upgrade(url, KEYS, scripts=scripts) == ("0003", "0003")
-    with pytest.raises(DatabaseError, match="'0002', which this version") as refused:
+    with pytest.raises(DatabaseError, match="'0003', which this version") as refused:
         Database(url, KEYS)
     assert "newer version" in refused.value.remedy
-    with pytest.raises(DatabaseError, match="'0002', which this version"):
+    with pytest.raises(DatabaseError, match="'0003', which this version"):
         upgrade(url, KEYS)
     assert not check(url, KEYS).ok
 
@@ -191,7 +191,7 @@ def test_an_older_database_names_the_command(copy: Copy) -> None:
     connection = library.connect(str(path), isolation_level=None)
     connection.execute("UPDATE alembic_version SET version_num = '0000'")
     connection.close()
-    with pytest.raises(DatabaseError, match="needs 0001") as refused:
+    with pytest.raises(DatabaseError, match=f"needs {SCHEMA}") as refused:
         Database(f"sqlite:///{path}", KEYS)
     assert "saga db upgrade" in refused.value.remedy
 
