@@ -71,7 +71,6 @@ def _action(state: str, direction: str = FORWARD, key: str = "k") -> Action:
 
 
 def test_forward_work_leaves_one_place_for_undos() -> None:
-    hall = Hall(limits={"s1": 3, "undo s1": 3})
     hall = Hall(at_provider=3)
     assert [hall.asks(f"r{number}") for number in range(4)] == [1, 1, 0, 0]
     assert hall.asks("u1", UNDO) == 1
@@ -106,6 +105,22 @@ def test_a_place_that_is_not_taken_goes_to_the_next_one() -> None:
     hall.lanes.forget(hall.run("r3"))  # it is not ours any more
     assert hall.woken == ["r4"]
     assert hall.asks("r4") == 1
+
+
+def test_a_probe_counts_as_a_call_and_finds_room_like_an_undo() -> None:
+    hall = Hall(limits={"s1": 3})
+    assert hall.asks("r1", times=3) == 2
+    run = hall.run("r2")
+    run.state.actions |= {key: _action("unknown", key=key) for key in ("a", "b")}
+    assert not hall.brake.blocks_probe(run, "a")
+    assert not hall.brake.blocks_probe(run, "a")  # planned anew, the same one
+    assert hall.brake.blocks_probe(run, "b")
+    hall.lanes.seat_probe(run, "a")
+    hall.lanes.done(run)
+    assert hall.asks("r3", state="unknown") == 0
+    hall.woken.clear()
+    hall.lanes.ended(("r2", "a", 0))
+    assert hall.woken == ["r2"]  # it was the first to find no room
 
 
 def test_where_there_is_one_place_undos_go_before_those_that_wait() -> None:

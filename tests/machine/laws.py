@@ -201,6 +201,8 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
         _approved(action, at)
     if event.attempt != action.attempts + 1 or event.send_by != at + contract.timeout:
         raise LawBroken("1", f"{event} is not the next one in time")
+    if action.direction == FORWARD and state.turn in ("waits", "parked"):
+        raise LawBroken("1", f"{event.key} is sent without the turn of its resource")
     if action.open and not contract.provider.honours_keys:
         raise LawBroken("2", f"{event.key} is unknown and sent again, though keys mean nothing")
     if action.direction != FORWARD:
@@ -399,7 +401,8 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
         if planned != Plan((), None):
             raise LawBroken("7", f"an ended run goes on: {planned}")
         return
-    if not planned.todo and planned.due is None and not state.open_cases:
+    waits = state.turn == "waits"  # whoever ends or parks another run moves it
+    if not (planned.todo or planned.due is not None or state.open_cases or waits):
         raise LawBroken("4", "nothing due, no case, not at its end")
     waits = [a for a in state.active.values() if a.state == "intended"]
     if any(not _may_wait(spec, a) for a in waits):
