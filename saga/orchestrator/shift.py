@@ -33,6 +33,7 @@ from saga.orchestrator.reports import as_report, bring
 from saga.orchestrator.rounds import Round
 from saga.orchestrator.runner import Runner
 from saga.orchestrator.survey import look, look_again, outdated
+from saga.orchestrator.turns import Turns
 
 __all__ = ["Shift"]
 
@@ -63,13 +64,10 @@ class Shift:
         lease: float,
         runs_at_once: int,
     ) -> None:
-        self.id = id_
-        self.over = False  # the lease is lost
-        self._database = database
-        self._app, self._sagas = app, sagas
+        self.id, self.over = id_, False  # over: the lease is lost
+        self._database, self._app, self._sagas = database, app, sagas
         self._specs = {digest: saga.spec for digest, saga in sagas.items()}
-        self._clock = clock
-        self._runs_at_once = runs_at_once
+        self._clock, self._runs_at_once = clock, runs_at_once
         # Two halves take turns: while one is being written, the other is being decided.
         self._half = min(-(-runs_at_once // 2), _CLAIM_LIMIT)
         self._membership = Membership(database, id_, lease, clock, self._lost)
@@ -78,6 +76,7 @@ class Shift:
             database, lambda outcome: self._errands.call_soon(self._runner.committed, outcome)
         )
         self._hints, self._round = Hints(database), Round(database, self._specs)
+        self._turns = Turns(clock, self._specs)
         self._runner = Runner(
             id_,
             database.keys,
@@ -91,13 +90,12 @@ class Shift:
         self._runner.caller = self._caller_type(
             clock, lanes, resources, self._runner.deliver, lambda: self._membership.holds
         )
-        self._background = Background()
+        self._background, self._nap = Background(), Nap()
         self._skip: set[str] = set()  # runs that a newer version has written
         self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._data_version = 0
         self._looked_at, self._rested_at = 0.0, 0.0  # unix seconds, monotonic
-        self._nap = Nap()
         self._complaint = ""
 
     @property
@@ -169,6 +167,7 @@ class Shift:
     async def survey(self) -> None:
         """Beat if it is time, bury the dead, claim, and take note of what others did."""
         beating, began = self._membership.beat_is_due, self._clock.monotonic()
+        self._turns.freed |= self._runner.released <= self._clock.now()
         room, self._runner.released = self._room(), inf
         work = self._errands.write(
             lambda connection: look(
@@ -183,6 +182,7 @@ class Shift:
                 held=self._runner.runs,
                 skip=self._skip,
                 watch=self._round,
+                turns=self._turns,
             )
         )
         survey = await self._runner.beside(work)
@@ -209,8 +209,8 @@ class Shift:
         self._rested_at = ended + min(ended - began, _REST_SECONDS)
 
     def _room(self) -> int:
-        room = min(self._runs_at_once - len(self._runner.runs), self._half)
-        return 0 if self._runner.brake.stopping else room
+        left = 0 if self._runner.brake.stopping else self._runs_at_once - len(self._runner.runs)
+        return min(left, self._half)
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""

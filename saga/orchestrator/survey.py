@@ -15,10 +15,10 @@ from saga.journal.pauses import paused_names
 from saga.journal.quarantine import set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.takeup import Takeup, reread, take_up
-from saga.journal.turns import next_in_turn
 from saga.orchestrator.held import Held
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.rounds import Round
+from saga.orchestrator.turns import Turns
 
 __all__ = ["Survey", "look", "look_again", "outdated"]
 
@@ -48,6 +48,7 @@ def look(
     held: Collection[str],
     skip: Collection[str],
     watch: Round,
+    turns: Turns,
 ) -> Survey:
     """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
     now = database.now()
@@ -56,8 +57,6 @@ def look(
     if not (beaten and membership.bury(connection)):
         survey.alive = False
         return survey
-    exclusive = [digest for digest, spec in specs.items() if spec.exclusive is not None]
-    turns = next_in_turn(connection, exclusive, skip, room) if exclusive else ()
     survey.takeup = take_up(
         connection,
         database.keys,
@@ -67,7 +66,7 @@ def look(
         limit=room,
         held=held,
         skip=skip,
-        turns=turns,
+        turns=turns.next(connection, skip, room),
         statements=database.statements,
     )
     watch.step(connection)

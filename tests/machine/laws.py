@@ -401,8 +401,8 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
         if planned != Plan((), None):
             raise LawBroken("7", f"an ended run goes on: {planned}")
         return
-    waits = state.turn == "waits"  # whoever ends or parks another run moves it
-    if not (planned.todo or planned.due is not None or state.open_cases or waits):
+    in_line = state.turn == "waits"  # whoever ends or parks another run moves it
+    if not (planned.todo or planned.due is not None or state.open_cases or in_line):
         raise LawBroken("4", "nothing due, no case, not at its end")
     waits = [a for a in state.active.values() if a.state == "intended"]
     if any(not _may_wait(spec, a) for a in waits):
