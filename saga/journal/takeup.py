@@ -59,6 +59,7 @@ def take_up(
     held: Collection[str],
     skip: Collection[str],
     turns: Collection[str],
+    settling: bool,
     statements: Statements,
 ) -> Takeup:
     """Claim up to `limit` runs for the orchestrator `own`, in the caller's write transaction.
@@ -66,7 +67,15 @@ def take_up(
     Those whose turn it is (`turns`) take it with the claim.
     """
     claimed = claim(
-        connection, own, list(specs), now=now, limit=limit, held=held, skip=skip, turns=turns
+        connection,
+        own,
+        list(specs),
+        now=now,
+        limit=limit,
+        held=held,
+        skip=skip,
+        turns=turns,
+        settling=settling,
     )
     takeup = Takeup(full=len(claimed) >= limit > 0)
     if not claimed:

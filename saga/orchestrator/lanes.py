@@ -35,10 +35,6 @@ class _Lane:
         """How many have a place promised, beside `run`."""
         return len(self.called) - (run.run_id in self.called)
 
-    def passes(self, run: Held) -> bool:
-        """Whether nobody stands in line before `run`."""
-        return run.run_id in self.called or not self.waiting or self.waiting.keys() == {run.run_id}
-
     def drop(self, run_id: str) -> None:
         self.waiting.pop(run_id, None)
         self.called.pop(run_id, None)
@@ -55,11 +51,14 @@ class _Limit:
         self.first, self.later = _Lane(), _Lane()
 
     def admits(self, run: Held, *, first: bool) -> bool:
-        """Whether there is room for one more call of `run`, in the first lane or the later one."""
+        """Whether there is room for one more call of `run`, in the first lane or the later one.
+
+        Every free place is promised to those who stand in line, so nobody overtakes them.
+        """
         free = self.most - self.out - self.asked
         if first:
-            return free > self.first.others(run) and self.first.passes(run)
-        return free > self._kept + self.later.others(run) and self.later.passes(run)
+            return free > self.first.others(run)
+        return free > self._kept + self.later.others(run)
 
     def take(self, run: Held, *, first: bool) -> None:
         self.asked += 1
@@ -109,6 +108,11 @@ class Lanes:
         self._asked: set[_Limit] = set()
         self._full: set[_Limit] = set()  # where the run that is being decided on found no room
         self._asking: set[str] = set()  # keys that it may probe
+
+    @property
+    def crowded(self) -> bool:
+        """Whether new forward work waits for room."""
+        return any(limit.later.waiting for limit in (self._on_threads, *self._limits.values()))
 
     def __contains__(self, place: Place) -> bool:
         return place in self._places

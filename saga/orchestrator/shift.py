@@ -30,6 +30,7 @@ from saga.orchestrator.membership import Membership
 from saga.orchestrator.nap import Nap
 from saga.orchestrator.refusals import refused_records
 from saga.orchestrator.reports import as_report, bring
+from saga.orchestrator.room import Room
 from saga.orchestrator.rounds import Round
 from saga.orchestrator.runner import Runner
 from saga.orchestrator.survey import look, look_again, outdated
@@ -37,7 +38,6 @@ from saga.orchestrator.turns import Turns
 
 __all__ = ["Shift"]
 
-_CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
 _EAGER = 0.2  # of the usual time between two looks at the files
 _REST_SECONDS = 0.05  # the longest rest between two looks that hints ask for
 _SETTLE_SECONDS = 2.0
@@ -67,9 +67,7 @@ class Shift:
         self.id, self.over = id_, False  # over: the lease is lost
         self._database, self._app, self._sagas = database, app, sagas
         self._specs = {digest: saga.spec for digest, saga in sagas.items()}
-        self._clock, self._runs_at_once = clock, runs_at_once
-        # Two halves take turns: while one is being written, the other is being decided.
-        self._half = min(-(-runs_at_once // 2), _CLAIM_LIMIT)
+        self._clock = clock
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
         self._writer = self._errands.writer = self._writer_type(
@@ -90,6 +88,7 @@ class Shift:
         self._runner.caller = self._caller_type(
             clock, lanes, resources, self._runner.deliver, lambda: self._membership.holds
         )
+        self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
         self._background, self._nap = Background(), Nap()
         self._skip: set[str] = set()  # runs that a newer version has written
         self._more = False  # the last claim was full
@@ -168,7 +167,8 @@ class Shift:
         """Beat if it is time, bury the dead, claim, and take note of what others did."""
         beating, began = self._membership.beat_is_due, self._clock.monotonic()
         self._turns.freed |= self._runner.released <= self._clock.now()
-        room, self._runner.released = self._room(), inf
+        room, self._runner.released = self._room.left, inf
+        settling = not room
         work = self._errands.write(
             lambda connection: look(
                 connection,
@@ -178,7 +178,8 @@ class Shift:
                 beat=beating,
                 stuck=self._runner.caller.stuck,
                 refused=refused_records(self._runner.runs.values()),
-                room=room,
+                room=room or self._room.spare,
+                settling=settling,
                 held=self._runner.runs,
                 skip=self._skip,
                 watch=self._round,
@@ -202,15 +203,11 @@ class Shift:
             self._runner.brake.paused = survey.paused
             self._runner.touch_all()
         # A look without room says nothing about what waits.
-        self._more = survey.takeup.full or (self._more and room == 0)
+        self._more = self._more if settling else survey.takeup.full
         self._next_due, self._looked_at = survey.next_due, survey.at
         # However much others write, looking takes half of our time at the most.
         ended = self._clock.monotonic()
         self._rested_at = ended + min(ended - began, _REST_SECONDS)
-
-    def _room(self) -> int:
-        left = 0 if self._runner.brake.stopping else self._runs_at_once - len(self._runner.runs)
-        return min(left, self._half)
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
@@ -222,7 +219,7 @@ class Shift:
             until = min(until, self._clock.monotonic() + due - now)
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         while not self.over and self._clock.monotonic() < until:
-            if any(end() for end in ends) or (self._more and self._room() >= self._half):
+            if any(end() for end in ends) or (self._more and self._room.left >= self._room.half):
                 return
             if due != self._due() and self._due() <= self._clock.now():
                 return
@@ -236,7 +233,7 @@ class Shift:
 
     def _gone(self) -> None:
         """A run less is held."""
-        if not self._runner.runs or (self._more and self._room() >= self._half):
+        if not self._runner.runs or (self._more and self._room.left >= self._room.half):
             self._nap.end()
 
     def _due(self) -> float:

@@ -45,12 +45,16 @@ def look(
     stuck: int,
     refused: str | None,
     room: int,
+    settling: bool,
     held: Collection[str],
     skip: Collection[str],
     watch: Round,
     turns: Turns,
 ) -> Survey:
-    """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
+    """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take.
+
+    `settling`: only such as wind down or have something unknown.
+    """
     now = database.now()
     survey = Survey(at=now)
     beaten = not beat or membership.beat(connection, stuck, refused)
@@ -66,7 +70,8 @@ def look(
         limit=room,
         held=held,
         skip=skip,
-        turns=turns.next(connection, skip, room),
+        turns=() if settling else turns.next(connection, skip, room),
+        settling=settling,
         statements=database.statements,
     )
     watch.step(connection)

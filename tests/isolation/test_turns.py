@@ -82,7 +82,13 @@ def test_the_next_one_goes_on_promptly(world: World) -> None:
     names = [f"r{number:02}" for number in range(20)]
     for name in names:
         begin(world, name)
-    world.run_until_idle(poll=600.0, lease=3000.0)
+
+    async def main() -> None:
+        async with running(world, poll=600.0, lease=3000.0):
+            last = names[-1]
+            await until_then(lambda: world.show(last).phase == "ended", "all have ended", 20)
+
+    asyncio.run(main())
     assert {run.outcome for run in world.client.runs()} == {"completed"}
     assert interleaved(world, names) == []
 

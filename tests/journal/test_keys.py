@@ -137,6 +137,7 @@ def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[lis
             held=(),
             skip=(),
             turns=(),
+            settling=False,
             statements=database.statements,
         )
     return takeup.not_ours, takeup.damaged
