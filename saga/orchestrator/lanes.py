@@ -156,6 +156,8 @@ class Lanes:
 
     def done(self, run: Held) -> None:
         """It has been decided on: it stands in line only where it has found no room."""
+        if not (self._full or self._asked or self._asking or run.run_id in self._lines):
+            return
         full, self._full = self._full, set()
         self._asking.clear()
         for limit in self._asked:
