@@ -120,11 +120,11 @@ def next_move(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mo
 def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
     """The next move of an action that is not in flight, as if no person were looking at it."""
     move = _way_out(spec, state, action, now)
-    if move is None or move.next not in (Next.SEND, Next.RENEW) or action.direction != FORWARD:
-        return move
+    if move is None or not (state.spreads or state.turn) or action.direction != FORWARD:
+        return move  # most of the time
     item = state.spreads and action.state != "unknown"  # else it settles what holds the others
-    held = item and holds(state, spec.steps[action.step], action.target)
-    return None if held or state.lacks_turn else move
+    held = state.lacks_turn or (item and holds(state, spec.steps[action.step], action.target))
+    return None if held and move.next in (Next.SEND, Next.RENEW) else move
 
 
 def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move | None:
