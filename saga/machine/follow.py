@@ -34,7 +34,7 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """The events that follow from `state` at `now`; empty when nothing does."""
     if state.phase == "running":
         forward = _going_forward(spec, state, now) or _dead_ends(spec, state, now)
-        return forward or asked_again(state)
+        return forward or (asked_again(state) if state.turn else [])
     if state.phase == "compensating":
         return _dead_ends(spec, state, now) or _winding_down(spec, state, now)
     return _dead_ends(spec, state, now) if state.phase else []

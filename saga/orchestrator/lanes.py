@@ -139,12 +139,14 @@ class Lanes:
 
     def seat(self, run: Held) -> None:
         """The calls that its next record begins have their places from now on."""
-        for one in run.outgoing:
+        for one in run.outgoing if self._asked else ():
             side = self._side(run, one.key)
             self._seat((run.run_id, one.key, one.attempt), self._of(side, threaded=side.threaded))
 
     def seat_probe(self, run: Held, key: str) -> None:
         """A probe has its place from now on."""
+        if key not in self._asking:
+            return
         side = self._side(run, key)
         self._seat((run.run_id, key, 0), self._of(side, threaded=side.probe_threaded))
 
@@ -156,7 +158,8 @@ class Lanes:
 
     def done(self, run: Held) -> None:
         """It has been decided on: it stands in line only where it has found no room."""
-        if not (self._full or self._asked or self._asking or run.run_id in self._lines):
+        stands = self._lines and run.run_id in self._lines
+        if not (self._full or self._asked or self._asking or stands):
             return
         full, self._full = self._full, set()
         self._asking.clear()
