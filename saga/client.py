@@ -21,7 +21,7 @@ from saga.inquiries.pausing import PauseView, one_name, paused, resumed
 from saga.inquiries.runs import known_id, noticed
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.journal.starting import start_run
-from saga.machine.commands import Cancel, Decide, Rejection, Report, Signal, Start
+from saga.machine.commands import Cancel, Decide, Park, Rejection, Report, Signal, Start
 from saga.reader import Reader
 from saga.reconciliation.asking import asked
 from saga.reconciliation.cases import Case
@@ -93,6 +93,22 @@ class Client(Reader):
             known_id(run_id),
             lambda at: Cancel(at=at, reason=reason, actor=by),
             unchanged=Rejection.WINDING_DOWN,
+        )
+
+    def park(self, run_id: str, *, reason: str, actor: str | None = None) -> Run:
+        """Let others have the turn of an exclusive run while it waits for a person.
+
+        Once its last case is closed it stands in line again, by when it was started. Probes and
+        all undos go on. A run that is parked is returned unchanged. Raises `NotAllowed` unless it
+        has the turn, an open case and nothing in flight.
+        """
+        checked_text("reason", reason)
+        by = who(actor)
+        return asked(
+            self._source,
+            known_id(run_id),
+            lambda at: Park(at=at, reason=reason, actor=by),
+            unchanged=Rejection.NOTHING_NEW,
         )
 
     def signal(

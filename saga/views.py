@@ -89,6 +89,7 @@ class Failure:
 class Run:
     """A run. `steps` in the order of the definition, `cases` the ids of the open ones, times UTC.
     `approvals`: the steps that wait for people to approve them. `budget`: by name, what is used up.
+    `resource`: what it is exclusive about; `turn`: holds, waits or parked, until it has ended.
 
     `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
     refused, attempts, cancelled, deadline, person; `cause_step`, `cause_error` and `cause_reason`
@@ -115,6 +116,8 @@ class Run:
     settlement: tuple[Line, ...]
     cases: tuple[str, ...]
     approvals: tuple[str, ...]
+    resource: str | None
+    turn: str | None
     due_at: datetime | None
     started_at: datetime
     ended_at: datetime | None
@@ -155,6 +158,8 @@ def run_view(history: History, notice: str = "") -> Run:
         settlement=settlement(history.spec, state) if state.phase == "ended" else (),
         cases=tuple(case.id for case in state.cases.values() if case.state == "open"),
         approvals=tuple(step_of(state.steps, action).name for action, _ in open_approvals(state)),
+        resource=state.resource,
+        turn=state.turn,
         due_at=moment(history.due),
         started_at=since(state.started_at),
         ended_at=moment(state.ended_at),
@@ -181,6 +186,8 @@ def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
         settlement=(),
         cases=cases,
         approvals=(),
+        resource=None,
+        turn=None,
         due_at=moment(head["due_at"]),
         started_at=since(head["started_at"]),
         ended_at=moment(head["ended_at"]),

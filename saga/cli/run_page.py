@@ -36,6 +36,7 @@ def run_page(paper: Paper, run: Run, command: Command) -> None:
             ("started", run.started_at),
             ("ended", run.ended_at),
             ("due", run.due_at),
+            ("turn", f"{run.turn} ({run.resource})" if run.turn else None),
             *((f"{name} used", f"{one.spent} of {one.limit}") for name, one in run.budget.items()),
         ]
     )

@@ -190,6 +190,31 @@ def _cancel(
     return codes.DONE
 
 
+@verbs.command("park", rich_help_panel=_PANEL)
+def _park(
+    context: typer.Context,
+    *,
+    run: RunId,
+    reason: Reason,
+    by: By = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """Let others have the turn of an exclusive run while it waits for a person.
+
+    Only a run with the turn, an open case and nothing in flight. Once its
+    last case is closed it stands in line again, by when it was started.
+    Probes and all undos go on.
+
+    Examples:
+
+      saga park order-1 --reason 'the bank answers on Monday'
+    """
+    surface = Surface.of(context, db, as_json)
+    surface.answer(surface.client().park(run, reason=reason, actor=by), "run")
+    return codes.DONE
+
+
 def _waited(surface: Surface, run_id: str, timeout: float | None) -> int:
     client = surface.client()
     try:

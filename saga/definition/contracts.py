@@ -29,7 +29,14 @@ from saga.definition.signatures import (
     may_be_satisfied,
     read_signature,
 )
-from saga.definition.tuning import UNDECLARED, Duration, Provider, Retry, seconds
+from saga.definition.tuning import (
+    UNDECLARED,
+    Duration,
+    Provider,
+    Retry,
+    check_concurrency,
+    seconds,
+)
 from saga.errors import DefinitionError
 
 __all__ = ["Compensation", "Effect", "Irreversible", "NothingToUndo"]
@@ -54,7 +61,9 @@ class Effect(Generic[A, R]):
     this is about; they are part of the key. `timeout` (a `timedelta` or seconds, at most a day)
     cuts the call off, and the probe. `deadline` is the time from its intent until which it may be
     sent again; `None`: no end but its attempts. `cost` says what it uses up of the units of a
-    `Budget`: by unit a field of the arguments (`Decimal` or int), or always so much.
+    `Budget`: by unit a field of the arguments (`Decimal` or int), or always so much. `concurrency`:
+    at most so many calls and probes of it at once, in one process; `None`: no limit but that of its
+    provider.
 
     Raises `DefinitionError`. Nothing is imported or called.
     """
@@ -80,6 +89,7 @@ class Effect(Generic[A, R]):
         retry: Retry = Retry(),
         deadline: Duration | None = None,
         cost: Cost = MappingProxyType({}),
+        concurrency: int | None = None,
     ) -> None:
         self.name = check_name("effect", name)
         what = f"effect {name!r}"
@@ -104,6 +114,7 @@ class Effect(Generic[A, R]):
         self.provider = _provider(provider, what)
         self.retry = _retry(retry, what)
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
+        self.concurrency = check_concurrency(what, concurrency)
 
     @property
     def label(self) -> str:
@@ -164,6 +175,7 @@ class Compensation(Generic[A_contra, R_contra]):
         retry: Retry = Retry(attempts=10),
         deadline: Duration | None = None,
         residual: str | None = None,
+        concurrency: int | None = None,
     ) -> None:
         self.name = check_name("compensation", name)
         what = f"compensation {name!r}"
@@ -182,6 +194,7 @@ class Compensation(Generic[A_contra, R_contra]):
         self.provider = _provider(provider, what)
         self.retry = _retry(retry, what)
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
+        self.concurrency = check_concurrency(what, concurrency)
         self.residual = residual
         if residual is not None:
             check_residual(read_signature(do, what), residual)
@@ -239,9 +252,17 @@ def _contract_spec(contract: Effect[Any, Any] | Compensation[Any, Any]) -> dict[
         "version": contract.version,
         "probe": contract.probe is not None,
         "timeout": contract.timeout,
-        "provider": asdict(contract.provider.spec),
+        "provider": _declared(asdict(contract.provider.spec)),
         "retry": asdict(contract.retry.spec),
+        **({} if contract.concurrency is None else {"concurrency": contract.concurrency}),
     }
+
+
+def _declared(provider: dict[str, Any]) -> dict[str, Any]:
+    """What is not declared is not stored."""
+    if provider["concurrency"] is None:
+        del provider["concurrency"]
+    return provider
 
 
 def _target(target: Sequence[str], what: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from saga.definition.meaning import meaning
 
 __all__ = ["Change", "difference"]
 
-_TUNING = ("timeout", "probe", "deadline", "provider", "retry", "reason", "residual")
+_TUNING = ("timeout", "probe", "deadline", "provider", "retry", "reason", "residual", "concurrency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ def _of_saga(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]
     for part in ("format", "saga", "version"):
         yield from _value("", part, old[part], new[part])
     yield from _fields("", "input", old["input"], new["input"])
+    paths = [".".join(one.get("exclusive") or ()) for one in (old, new)]
+    yield from _value("", "exclusive", *paths)
     for part in ("title", "deadline"):
         yield from _value("", part, old[part], new[part], meaning=False)
     was, now = old.get("budget") or {}, new.get("budget") or {}

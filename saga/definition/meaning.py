@@ -20,6 +20,7 @@ def meaning(spec: Mapping[str, Any]) -> dict[str, Any]:
         "saga": spec["saga"],
         "version": spec["version"],
         "input": spec["input"],
+        **({"exclusive": spec["exclusive"]} if "exclusive" in spec else {}),
         **({"groups": _groups_meaning(spec["groups"])} if "groups" in spec else {}),
         **({"budget": sorted(spec["budget"])} if "budget" in spec else {}),  # limits are tuning
         "steps": [

@@ -55,7 +55,8 @@ def read_spec(spec: Mapping[str, Any], digest: str) -> SagaSpec:
     limits = [(one["name"], one["deadline"]) for one in groups if one["deadline"] is not None]
     head = spec["saga"], spec["version"], digest, spec["deadline"]
     budget = tuple((name, Decimal(limit)) for name, limit in spec.get("budget", {}).items())
-    return SagaSpec(*head, steps, tuple(limits), budget)
+    exclusive = tuple(spec["exclusive"]) if "exclusive" in spec else None
+    return SagaSpec(*head, steps, tuple(limits), budget, exclusive)
 
 
 def _contracts(row: Mapping[str, Any]) -> dict[str, Any]:

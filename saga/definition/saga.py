@@ -17,6 +17,7 @@ from saga.definition.canonical import canonical
 from saga.definition.checks import check_steps
 from saga.definition.draw import draw
 from saga.definition.each import Each
+from saga.definition.exclusive import exclusive_path
 from saga.definition.flat import flattened
 from saga.definition.meaning import spec_digest
 from saga.definition.models import fields_of
@@ -46,6 +47,10 @@ class Saga(Generic[I]):
     when no new step is begun any more; `None`: never. `budget` is what a run may use up before a
     person is asked. `title` is for people. A new meaning needs a new `version`.
 
+    `exclusive` is a required field of the input, text or a whole number: runs with the same value,
+    of whatever sagas, go one after the other within a tenant. A run has its turn until it has ended
+    or `Client.park` gives it away.
+
     Raises `DefinitionError` for steps that do not fit together; see its `code` and `remedy`.
     """
 
@@ -59,6 +64,7 @@ class Saga(Generic[I]):
         deadline: Duration | None = None,
         budget: Budget | None = None,
         title: str = "",
+        exclusive: str | int | None = None,
     ) -> None:
         self.name = check_name("saga", name)
         what = f"saga {name!r}"
@@ -66,6 +72,9 @@ class Saga(Generic[I]):
         self.title = check_text(f"title of {what}", title)
         self.deadline = None if deadline is None else seconds(deadline, f"{what}: deadline")
         self.input_model: type[I] = _input_model(input, what)
+        self.exclusive: tuple[str, ...] | None = None
+        if exclusive is not None:
+            self.exclusive = exclusive_path(exclusive, self.input_model, what)
         _check_entries(what, steps)
         flat = flattened(steps)
         self.steps = tuple(flat.steps)
@@ -117,6 +126,7 @@ class Saga(Generic[I]):
             "deadline": self.deadline,
             "input": fields_of(self.input_model),
             **({} if self.budget is None else {"budget": self.budget.spec()}),
+            **({} if self.exclusive is None else {"exclusive": list(self.exclusive)}),
             **({"groups": [asdict(group) for group in groups]} if groups else {}),
             "steps": [
                 {

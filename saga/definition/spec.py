@@ -54,6 +54,7 @@ class ProviderSpec:
     replays_refusals: bool = False
     replays_errors: bool = True
     key_max: int = 255
+    concurrency: int | None = None  # calls at once, of one process
 
     @property
     def honours_keys(self) -> bool:
@@ -195,6 +196,7 @@ class SagaSpec:
     steps: tuple[StepSpec, ...]
     limits: tuple[tuple[str, float], ...] = ()  # of groups: seconds from their begin
     budget: tuple[tuple[str, Decimal], ...] = ()  # what a run may use up, by name
+    exclusive: tuple[str, ...] | None = None  # where the input names the resource
     # Whether any step has it: asked after every event, and most sagas have none of them.
     waits: bool = field(init=False, compare=False)
     asks: bool = field(init=False, compare=False)

@@ -67,6 +67,12 @@ class SubSaga(Followed, Generic[I]):
                 f"{saga.input_model.__qualname__}",
                 remedy=f"Write args=bind({saga.input_model.__qualname__})(…)",
             )
+        if saga.exclusive is not None:
+            raise DefinitionError(
+                "exclusive-within",
+                f"sub-saga {name!r}: {saga.name!r} is exclusive, and its steps become the parent's",
+                remedy="Declare exclusive= on the saga that it is part of",
+            )
         twins: dict[int, Step[Any, Any]] = {}
         for original in saga.steps:
             twins[id(original)] = self._twin(original, given, twins)

@@ -18,7 +18,15 @@ from saga.definition.names import check_name
 from saga.definition.spec import ProviderSpec, RetrySpec
 from saga.errors import DefinitionError
 
-__all__ = ["IDEMPOTENT", "UNDECLARED", "Duration", "Provider", "Retry", "seconds"]
+__all__ = [
+    "IDEMPOTENT",
+    "UNDECLARED",
+    "Duration",
+    "Provider",
+    "Retry",
+    "check_concurrency",
+    "seconds",
+]
 
 Duration: TypeAlias = timedelta | float
 
@@ -120,6 +128,17 @@ def _count(what: str, given: object, *, least: int = 1) -> None:
         )
 
 
+def check_concurrency(what: str, given: object) -> int | None:
+    """A limit of calls at once as it was given; `DefinitionError` if it is none."""
+    if given is None or (type(given) is int and 1 <= given <= _MOST):
+        return given
+    raise DefinitionError(
+        "bad-concurrency",
+        f"{what}: concurrency is {given!r}",
+        remedy=f"Give a whole number from 1 to {_MOST}",
+    )
+
+
 @dataclass(frozen=True)
 class Provider:
     """What the other side guarantees. Everything left out counts as "not guaranteed".
@@ -129,8 +148,10 @@ class Provider:
     way. `visible_after`: when an action shows in a probe at the latest. `late_until`: until when
     after its deadline a straggler can still land. `replays_refusals`: a refusal under a key is
     final for every attempt under that key. `replays_errors`: a stored error comes back under the
-    same key. `key_max`: the longest key it takes, 36 to 255 characters. Durations are `timedelta`
-    or seconds. Raises `DefinitionError` for anything out of bounds or contradictory.
+    same key. `key_max`: the longest key it takes, 36 to 255 characters. `concurrency`: how many
+    calls and probes one process has there at once, of all its effects and compensations together.
+    Durations are `timedelta` or seconds. Raises `DefinitionError` for anything out of bounds or
+    contradictory.
     """
 
     name: str
@@ -141,6 +162,7 @@ class Provider:
     replays_refusals: bool = field(default=False, kw_only=True)
     replays_errors: bool = field(default=True, kw_only=True)
     key_max: int = field(default=KEY_MAX, kw_only=True)
+    concurrency: int | None = field(default=None, kw_only=True)
     spec: ProviderSpec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -160,6 +182,7 @@ class Provider:
             replays_refusals=self.replays_refusals,
             replays_errors=self.replays_errors,
             key_max=self.key_max,
+            concurrency=check_concurrency(self.name, self.concurrency),
         )
         if spec.late_until is not None and spec.late_until < (spec.in_flight or 0):
             raise DefinitionError(

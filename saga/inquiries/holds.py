@@ -90,7 +90,7 @@ def step_holds(
 ) -> Iterator[Hold]:
     """Steps and undos that have no intent yet, and might."""
     spec, state = history.spec, history.state
-    if state.phase == "running" and goes_forward(state, now):
+    if state.phase == "running" and goes_forward(state, now) and not state.lacks_turn:
         for index in state.ready:
             pause = _pause(history, index, FORWARD, pauses)
             step = spec.steps[index]

@@ -9,6 +9,7 @@ from typing import Any
 
 from saga.errors import Tampered
 from saga.inquiries.alive import START_ONE, OrchestratorView, alive, nobody_runs, of_saga
+from saga.inquiries.exclusion import turn_facts, turn_holds
 from saga.inquiries.hold import Hold, clock_time
 from saga.inquiries.holds import action_holds, case_holds, late_holds, step_holds
 from saga.inquiries.pausing import PauseView, pause_view
@@ -17,6 +18,7 @@ from saga.journal import figures, inquiry
 from saga.journal.history import History, load
 from saga.journal.pauses import list_pauses
 from saga.journal.records import NewerFormat
+from saga.journal.turns import line_of
 from saga.views import moment
 
 __all__ = ["Why", "why"]
@@ -63,6 +65,7 @@ def why(connection: Any, source: Source, run_id: str) -> Why:
     state = history.state
     live = of_saga(alive(connection, source), state.saga, state.saga_version)
     paused = {(pause.kind, pause.name): pause for pause in list_pauses(connection)}
+    line = line_of(connection, run_id) if state.turn == "waits" else None
     if state.rests:
         holds = [_ended(history), *case_holds(history)]
     else:
@@ -76,7 +79,8 @@ def why(connection: Any, source: Source, run_id: str) -> Why:
         moving.sort(key=lambda hold: (hold.rule != "paused", hold.next_at is None, hold.next_at))
         nobody = [] if live else [_nobody(connection, history)]
         ended = [_ended(history)] if state.phase == "ended" else []
-        holds = [*ended, *case_holds(history), *refused, *nobody, *moving] or [_at_rest()]
+        turn = turn_holds(history, line)
+        holds = [*ended, *case_holds(history), *turn, *refused, *nobody, *moving] or [_at_rest()]
     held_by = {hold.freed_by for hold in holds if hold.rule == "paused"}
     pauses = [pause_view(connection, pause) for pause in paused.values()]
     return _why(
@@ -147,6 +151,7 @@ def _facts(history: History) -> list[str]:
     if state.phase == "running" and state.deadline_at is not None:
         passed = "passed at" if state.deadline_passed else "is"
         facts.append(f"its deadline {passed} {clock_time(state.deadline_at)}")
+    facts += turn_facts(state)
     facts.append(f"record {last.seq} of {clock_time(last.at)}: {'+'.join(last.commands)}")
     return facts
 

@@ -13,16 +13,19 @@ from typing import Any
 from saga.errors import Conflict
 from saga.journal.projection import (
     Row,
+    TurnChange,
     action_row,
     action_values,
     case_row,
     seal_head,
     touched_actions,
     touched_cases,
+    turn_change,
 )
 from saga.journal.records import seal_record, write_body
 from saga.journal.sealing import Keyring
 from saga.journal.statements import Statements
+from saga.journal.turns import write_turns
 from saga.machine.events import Event
 from saga.machine.state import RunState
 
@@ -57,6 +60,7 @@ class Append:
     actions: list[Row] = field(default_factory=list)
     new_cases: list[Row] = field(default_factory=list)
     cases: list[Row] = field(default_factory=list)
+    turn: TurnChange | None = None
 
 
 def build_append(
@@ -121,6 +125,8 @@ def _add_rows(append: Append, state: RunState, events: Sequence[Event]) -> None:
             append.new_actions.append(action_row(state, action))
         else:
             append.actions.append((*action_values(action), key))
+    if state.resource is not None:
+        append.turn = turn_change(state, events)
     for case_id, new in touched_cases(state, events).items():
         row = case_row(state, state.cases[case_id])
         if new:
@@ -152,3 +158,5 @@ def write_rows(cursor: Any, statements: Statements, appends: Sequence[Append]) -
     # What closes comes before what opens: one record may do both for an action (law 10).
     statements.case.run(cursor, [row for append in appends for row in append.cases])
     statements.new_case.run(cursor, [row for append in appends for row in append.new_cases])
+    if turns := [append.turn for append in appends if append.turn is not None]:
+        write_turns(cursor, statements, turns)

@@ -17,6 +17,7 @@ _Added: TypeAlias = Mapping[str, Callable[[Mapping[str, Any], float], Any]]
 
 # Format 2: what an event of format 1, recorded at a time, says about each new field.
 _SINCE_1: Mapping[str, _Added] = {
+    "started": {"resource": lambda _, __: None},
     "intended": {"replaces": lambda _, __: None},
     "refused": {"due": lambda _, at: at},
     "unknown": {

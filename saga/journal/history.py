@@ -17,13 +17,13 @@ from saga.definition.spec import SagaSpec
 from saga.errors import Tampered, UnknownRun
 from saga.journal.definitions import Specs
 from saga.journal.identity import ensure_all_keys
-from saga.journal.projection import Row, action_row, case_row, head_row, verify_head
+from saga.journal.projection import Row, action_row, case_row, head_row, turn_row, verify_head
 from saga.journal.quarantine import is_aside, is_damaged_case
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import is_text
 from saga.journal.statements import Question, listed
-from saga.journal.tables import actions, cases, instance, journal, runs
+from saga.journal.tables import actions, cases, instance, journal, runs, turns
 from saga.machine.evolve import evolve
 from saga.machine.state import RunState, new_state
 
@@ -33,8 +33,13 @@ __all__ = ["History", "StoredRun", "is_recorded", "load", "load_history", "read_
 _FENCE_LIMIT = 2**53  # one more must still be an integer of the database
 
 _HEAD_NAMES = [*runs.c.keys(), "instance"]
+_HEAD_SIZE = len(_HEAD_NAMES)
 _HERE = sa.select(instance.c.instance).scalar_subquery()
-_HEADS = Question(sa.select(runs, _HERE).where(runs.c.run_id.in_(listed("names"))))
+_HEADS = Question(
+    sa.select(runs, _HERE, turns)
+    .select_from(runs.outerjoin(turns, turns.c.run_id == runs.c.run_id))
+    .where(runs.c.run_id.in_(listed("names")))
+)
 _RECORDS = Question(
     sa.select(journal)
     .where(journal.c.run_id.in_(listed("names")))
@@ -52,6 +57,7 @@ class StoredRun:
     records: list[Row]
     actions: list[Row]
     cases: list[Row]
+    turn: Row | None = None
 
 
 @dataclass(slots=True)
@@ -75,7 +81,9 @@ def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, 
     found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
     names = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
     for row in _HEADS.ask(connection, names=names):
-        found[row[0]].head = dict(zip(_HEAD_NAMES, row, strict=True))
+        one = found[row[0]]
+        one.head = dict(zip(_HEAD_NAMES, row, strict=False))
+        one.turn = row[_HEAD_SIZE:] if row[_HEAD_SIZE] is not None else None
     for row in _RECORDS.ask(connection, names=names):
         found[row[0]].records.append(row)
     for row in _ACTIONS.ask(connection, names=names):
@@ -136,6 +144,7 @@ def verified(keys: Keyring, spec: SagaSpec, run_id: str, stored: StoredRun) -> H
     _same(run_id, "actions", stored.actions, wanted)
     own = [row for row in stored.cases if not is_damaged_case(row)]
     _same(run_id, "cases", own, [case_row(state, case) for case in state.cases.values()])
+    _check_turn(run_id, head, stored.turn, turn_row(state))
     is_aside(keys, run_id, stored.cases, head["quarantined_at"])
     return History(
         spec=spec,
@@ -164,6 +173,15 @@ def _check_head(
     # Owner and fence change with every claim and no record says so; but a fence never falls.
     if type(head["fence"]) is not int or not last.fence <= head["fence"] < _FENCE_LIMIT:
         raise Tampered(f"run {run_id}: its fence is lower than that of its last record, or absurd")
+
+
+def _check_turn(run_id: str, head: Any, stored: Row | None, wanted: Row | None) -> None:
+    """One that is set aside for good has given its turn to others."""
+    if stored is None and wanted is not None and head["quarantined_at"] is not None:
+        return
+    found, expected = stored or (None,), wanted or (None,)
+    if len(found) != len(expected) or any(map(_differ, found, expected)):
+        raise Tampered(f"run {run_id}: its row of turns is not what its journal says")
 
 
 def _replayed(

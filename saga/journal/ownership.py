@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from saga.journal.sqlite import library
 from saga.journal.statements import Question, listed
-from saga.journal.tables import orchestrators, runs
+from saga.journal.tables import actions, orchestrators, runs
 
 __all__ = [
     "Claimed",
@@ -55,8 +55,14 @@ _LIMIT: sa.BindParameter[int] = sa.bindparam("limit")
 _HEADS = sa.select(runs.c.run_id, runs.c.owner).where(_CAPABLE)
 _MINE = Question(_HEADS.where(_OURS, _DUE))
 _MOVING = sa.or_(runs.c.phase != "ended", runs.c.due_at.is_not(None))  # or watched to its end
-_LEFT = Question(_HEADS.where(runs.c.owner.in_(_GONE), _MOVING).limit(_LIMIT))
-_FREE = Question(_HEADS.where(runs.c.owner.is_(None), _DUE).order_by(runs.c.due_at).limit(_LIMIT))
+_OPEN = actions.c.state.in_(["sending", "unknown"])
+_SETTLING = sa.or_(
+    runs.c.phase != "running", sa.exists().where(actions.c.run_id == runs.c.run_id, _OPEN)
+)
+_LEFT_OVER = _HEADS.where(runs.c.owner.in_(_GONE), _MOVING).limit(_LIMIT)
+_LEFT, _LEFT_SETTLING = Question(_LEFT_OVER), Question(_LEFT_OVER.where(_SETTLING))
+_UNOWNED = _HEADS.where(runs.c.owner.is_(None), _DUE).order_by(runs.c.due_at).limit(_LIMIT)
+_FREE, _FREE_SETTLING = Question(_UNOWNED), Question(_UNOWNED.where(_SETTLING))
 _TAKE = Question(
     runs.update()
     .values(owner=sa.bindparam("own"), fence=runs.c.fence + 1)
@@ -209,11 +215,14 @@ def claim(
     limit: int,
     held: Collection[str],
     skip: Collection[str] = (),
+    turns: Collection[str] = (),
+    settling: bool = False,
 ) -> list[Claimed]:
     """Take runs that are due, left over by the dead, or ours and forgotten; oldest due first.
 
     `digests`: the definitions that we can run; `held`: runs that we have in memory; `skip`: runs
-    that we cannot run all the same.
+    that we cannot run all the same; `turns`: runs whose turn it is, whether or not they are due;
+    `settling`: only runs that wind down or have something unknown.
     """
     if limit <= 0:
         return []
@@ -221,8 +230,12 @@ def claim(
     forgotten = [
         row for row in _MINE.ask(connection, own=own, now=now, **can) if row[0] not in held
     ]
-    left = _LEFT.ask(connection, limit=limit, **can)
-    rows = [*forgotten, *left, *_FREE.ask(connection, now=now, limit=limit, **can)][:limit]
+    left = (_LEFT_SETTLING if settling else _LEFT).ask(connection, limit=limit, **can)
+    free = (_FREE_SETTLING if settling else _FREE).ask(connection, now=now, limit=limit, **can)
+    if turns:
+        due = [row for row in free if row[0] not in turns]
+        free = [*((run_id, None) for run_id in turns), *due]
+    rows = [*forgotten, *left, *free][:limit]
     if not rows:
         return []
     fences = _take(connection, own, [run_id for run_id, _ in rows])

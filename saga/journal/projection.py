@@ -6,6 +6,7 @@ One function a table, used by the writer and by `verify`, so that they cannot di
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from saga.journal.records import json_text
@@ -15,6 +16,7 @@ from saga.machine.state import Action, Case, RunState, step_of
 
 __all__ = [
     "Row",
+    "TurnChange",
     "action_row",
     "action_values",
     "case_row",
@@ -22,10 +24,21 @@ __all__ = [
     "seal_head",
     "touched_actions",
     "touched_cases",
+    "turn_change",
+    "turn_row",
     "verify_head",
 ]
 
 Row: TypeAlias = tuple[Any, ...]
+_TURNING = {"started", "turn_taken", "parked", "turn_asked", "winding_down", "ended"}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnChange:
+    """What a record does to the run's row of `turns`. `kind`: new, set or gone."""
+
+    kind: str
+    row: Row  # new: all columns; set: state, since, run id; gone: run id
 
 
 def head_row(state: RunState, seq: int, due: float | None) -> dict[str, Any]:
@@ -157,3 +170,30 @@ def touched_cases(state: RunState, events: Iterable[Event]) -> dict[str, bool]:
             if case is not None:
                 touched.setdefault(case, False)
     return touched
+
+
+def turn_row(state: RunState) -> Row | None:
+    """The row of `turns`, in the order of its columns; `None` for a run that needs no turn."""
+    if state.turn is None:
+        return None
+    return (
+        state.run_id,
+        state.tenant,
+        state.resource,
+        state.turn,
+        _real(state.started_at),
+        _real(state.turn_at),
+    )
+
+
+def turn_change(state: RunState, events: Iterable[Event]) -> TurnChange | None:
+    """How the row of `turns` changes with these events, of a run that has a resource."""
+    kinds = {event.kind for event in events} & _TURNING
+    if not kinds:
+        return None
+    row = turn_row(state)
+    if row is None:
+        return TurnChange("gone", (state.run_id,))
+    if "started" in kinds:
+        return TurnChange("new", row)
+    return TurnChange("set", (state.turn, row[5], state.run_id))

@@ -11,6 +11,7 @@ from saga.journal.quarantine import seal_case
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.journal.tables import cases, runs
+from saga.journal.turns import give_up_turn
 
 __all__ = ["close_damaged"]
 
@@ -43,6 +44,8 @@ def close_damaged(
         connection.execute(mark.values(quarantined_at=row.opened_at, owner=None))
         _ensure_clean(connection, keys, specs, row.run_id)
         connection.execute(mark.values(quarantined_at=None))
+    if verdict == "accept":
+        give_up_turn(connection, row.run_id)
     closed = {
         **row._mapping,  # noqa: SLF001  the public name of a row's columns, whatever it looks like
         "state": "closed",

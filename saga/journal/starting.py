@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from saga.definition.canonical import canonical
+from saga.definition.exclusive import resource_of
 from saga.definition.spec import SagaSpec
 from saga.errors import BadInput, Conflict, Tampered
 from saga.journal.append import build_append, write_rows
@@ -20,8 +21,10 @@ from saga.journal.records import NewerFormat, Unwritable
 from saga.journal.sqlite import library
 from saga.journal.statements import Question
 from saga.journal.tables import runs
+from saga.journal.turns import is_free
 from saga.machine.commands import Rejected, Start
 from saga.machine.decide import transition
+from saga.machine.plan import plan
 from saga.machine.state import RunState, new_state
 
 __all__ = ["start_run"]
@@ -41,6 +44,9 @@ def start_run(
     gives the run that is there; anything else is `Conflict`. `start.at` and `start.instance` are
     filled in here.
     """
+
+    if spec.exclusive is not None:
+        start = replace(start, resource=resource_of(spec.exclusive, start.input))
 
     def work(connection: sa.Connection) -> tuple[History, bool]:
         if _KNOWN.ask(connection, run_id=start.run_id):
@@ -82,6 +88,8 @@ def _started(
             remedy="see: saga verify; restore its row from a backup",
         )
     command = replace(start, at=now, instance=database.instance)
+    if start.resource is not None:
+        command = replace(command, free=is_free(connection, start.tenant, start.resource))
     try:
         return _insert(connection, database, spec, new_state(spec), command)
     except library.IntegrityError as error:
@@ -108,7 +116,8 @@ def _insert(
         seq=1,
         previous="",
         at=command.at,
-        due=command.at,
+        # One that waits for its turn is taken up when that comes, or when it is out of time.
+        due=plan(spec, state, command.at).due if state.lacks_turn else command.at,
     )
     values = {
         **head_row(state, 1, append.due),

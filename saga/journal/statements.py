@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import Dialect
 
 from saga.journal.projection import Row
-from saga.journal.tables import actions, cases, journal, runs
+from saga.journal.tables import actions, cases, journal, runs, turns
 
 __all__ = ["Question", "Statement", "Statements", "listed"]
 
@@ -31,6 +31,7 @@ _HEAD_VALUES = (
     "seal",
 )
 _ACTION_VALUES = ("state", "attempts", "receipt")
+_TURN_VALUES = ("state", "since")
 _CASE_VALUES = ("state", "version", "closed_at", "verdict", "actor", "reason", "evidence")
 
 
@@ -93,6 +94,13 @@ class Statements:
         update = _set(cases, _CASE_VALUES, case).where(cases.c.case_id == case.c.the_case)
         self.new_case = Statement(sa.insert(cases), dialect)
         self.case = Statement(update, dialect)
+        turn = _rows(_TURN_VALUES, "the_run")
+        update = _set(turns, _TURN_VALUES, turn).where(turns.c.run_id == turn.c.the_run)
+        self.new_turn = Statement(sa.insert(turns), dialect)
+        self.turn = Statement(update, dialect)
+        gone = _rows((), "the_run")
+        over = sa.delete(turns).where(turns.c.run_id.in_(sa.select(gone.c.the_run)))
+        self.turn_gone = Statement(over, dialect)
 
 
 def listed(name: str) -> sa.BindParameter[Any]:

@@ -21,9 +21,10 @@ __all__ = [
     "pauses",
     "runs",
     "sealing_keys",
+    "turns",
 ]
 
-SCHEMA = "0001"  # the Alembic revision that these tables are
+SCHEMA = "0002"  # the Alembic revision that these tables are
 
 metadata = sa.MetaData(
     naming_convention={
@@ -259,4 +260,34 @@ pauses = _table(
     sa.Column("actor", sa.Text),
     sa.Column("at", _real, nullable=False),
     _one_of("kind", "saga", "effect", "provider"),
+)
+
+# Of runs that are exclusive about something and have not ended: who has the turn, who waits for it.
+turns = _table(
+    "turns",
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("tenant", sa.Text, nullable=False),
+    sa.Column("resource", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("started_at", _real, nullable=False),
+    sa.Column("since", _real, nullable=False),
+    _one_of("state", "waits", "holds", "parked"),
+    rowid=False,
+)
+sa.Index(
+    "uq_turns_one_holds",
+    turns.c.tenant,
+    turns.c.resource,
+    unique=True,
+    sqlite_where=turns.c.state == "holds",
+    postgresql_where=turns.c.state == "holds",
+)
+sa.Index(
+    "ix_turns_waits",
+    turns.c.tenant,
+    turns.c.resource,
+    turns.c.started_at,
+    turns.c.run_id,
+    sqlite_where=turns.c.state == "waits",
+    postgresql_where=turns.c.state == "waits",
 )

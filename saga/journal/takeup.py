@@ -13,13 +13,18 @@ import sqlalchemy as sa
 
 from saga.definition.spec import SagaSpec
 from saga.errors import Tampered, UnknownRun
+from saga.journal.append import Hold, build_append, write_appends
+from saga.journal.database import driver
 from saga.journal.definitions import Specs
 from saga.journal.history import History, load_history, read_stored
 from saga.journal.ownership import claim
 from saga.journal.quarantine import set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
+from saga.journal.statements import Statements
 from saga.journal.tables import runs
+from saga.machine.commands import Rejected, TakeTurn, name_of
+from saga.machine.decide import transition
 
 __all__ = ["Taken", "Takeup", "reread", "take_up"]
 
@@ -53,9 +58,25 @@ def take_up(
     limit: int,
     held: Collection[str],
     skip: Collection[str],
+    turns: Collection[str],
+    settling: bool,
+    statements: Statements,
 ) -> Takeup:
-    """Claim up to `limit` runs for the orchestrator `own`, in the caller's write transaction."""
-    claimed = claim(connection, own, list(specs), now=now, limit=limit, held=held, skip=skip)
+    """Claim up to `limit` runs for the orchestrator `own`, in the caller's write transaction.
+
+    Those whose turn it is (`turns`) take it with the claim.
+    """
+    claimed = claim(
+        connection,
+        own,
+        list(specs),
+        now=now,
+        limit=limit,
+        held=held,
+        skip=skip,
+        turns=turns,
+        settling=settling,
+    )
     takeup = Takeup(full=len(claimed) >= limit > 0)
     if not claimed:
         return takeup
@@ -72,8 +93,39 @@ def take_up(
             set_aside(connection, keys, run.run_id, str(damage), now)
         else:
             if run.fence:
+                if run.run_id in turns:
+                    _take_turn(connection, keys, statements, own, history, run.fence, now)
                 takeup.taken.append(Taken(history, run.fence, run.taken_over))
     return takeup
+
+
+def _take_turn(
+    connection: sa.Connection,
+    keys: Keyring,
+    statements: Statements,
+    own: str,
+    history: History,
+    fence: int,
+    now: float,
+) -> None:
+    """Record that the run has the turn from now on."""
+    command = TakeTurn(at=max(now, history.at))
+    events = transition(history.spec, history.state, command)
+    assert not isinstance(events, Rejected), events
+    append = build_append(
+        keys,
+        history.state,
+        events,
+        [name_of(command)],
+        seq=history.version + 1,
+        previous=history.seal,
+        at=command.at,
+        due=command.at,
+        hold=Hold(own, fence, release=False),
+    )
+    write_appends(driver(connection).cursor(), statements, [append])
+    history.version, history.at, history.seal = append.seq, command.at, append.seal
+    history.due = append.due
 
 
 def reread(

@@ -24,7 +24,7 @@ from saga.journal.quarantine import is_aside, set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import is_text
-from saga.journal.tables import actions, cases, definitions, journal, runs
+from saga.journal.tables import actions, cases, definitions, journal, runs, turns
 
 __all__ = ["Damage", "Progress", "patrol", "verify_database", "verify_file", "verify_run"]
 
@@ -193,7 +193,7 @@ def _run(
 def _orphans(connection: sa.Connection) -> list[Damage]:
     """Rows whose run has no head."""
     found: list[Damage] = []
-    for table in (journal, actions, cases):
+    for table in (journal, actions, cases, turns):
         head = sa.exists().where(runs.c.run_id == table.c.run_id)
         left = sa.select(table.c.run_id, sa.func.count()).where(~head).group_by(table.c.run_id)
         for run_id, count in connection.execute(left):

@@ -1,8 +1,8 @@
 """What may be asked of a run. Every command carries the time at which it is decided.
 
 Some come only from the owner (`Intend`, `Send`, `BeginProbe`, `Reply` of its own calls, `Probed`,
-`Lost`, `Wake`), the others from anybody. `decide` answers each of them in every state, with events
-or with a `Rejected` that has a stable name and a sentence for the reader.
+`Lost`, `Wake`, `TakeTurn`), the others from anybody. `decide` answers each of them in every state,
+with events or with a `Rejected` that has a stable name and a sentence for the reader.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ __all__ = [
     "Decide",
     "Intend",
     "Lost",
+    "Park",
     "ProbeAnswer",
     "Rejected",
     "Rejection",
@@ -29,6 +30,7 @@ __all__ = [
     "Send",
     "Signal",
     "Start",
+    "TakeTurn",
     "Unfreezable",
     "Wake",
     "name_of",
@@ -42,6 +44,24 @@ class Start:
     instance: str
     tenant: str
     input: Json
+    actor: str | None
+    resource: str | None = None  # what the run is exclusive about
+    free: bool = False  # nobody has the turn, or waits for it
+
+
+@fact
+class TakeTurn:
+    """The run is ours, and nobody else has the turn that it waits for."""
+
+    at: float
+
+
+@fact
+class Park:
+    """A person lets others have the turn of a run that has an open case."""
+
+    at: float
+    reason: str
     actor: str | None
 
 
@@ -215,6 +235,8 @@ Command: TypeAlias = (
     | Cancel
     | Report
     | Resolve
+    | TakeTurn
+    | Park
 )
 
 _NAMES: dict[type[Command], str] = {
@@ -232,6 +254,8 @@ _NAMES: dict[type[Command], str] = {
     Cancel: "cancel",
     Report: "report",
     Resolve: "resolve",
+    TakeTurn: "take_turn",
+    Park: "park",
 }
 
 

@@ -23,6 +23,7 @@ from saga.machine.commands import (
     Decide,
     Intend,
     Lost,
+    Park,
     ProbeAnswer,
     Rejected,
     Rejection,
@@ -32,10 +33,11 @@ from saga.machine.commands import (
     Send,
     Signal,
     Start,
+    TakeTurn,
     Unfreezable,
     Wake,
 )
-from saga.machine.events import CancelRecorded, Event, Started
+from saga.machine.events import CancelRecorded, Event, Started, TurnTaken
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.intents import frozen_intent
@@ -44,6 +46,7 @@ from saga.machine.plan import asks, sends
 from saga.machine.resolve import resolved
 from saga.machine.results import answered, landed, lost, replied
 from saga.machine.state import RunState, step_of
+from saga.machine.turns import parked, taken
 from saga.machine.waiting import signalled
 from saga.machine.ways import contract_of
 
@@ -109,6 +112,10 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
         case Resolve():
             answer = resolved(spec, state, command)
             return answer if isinstance(answer, Rejected) else tuple(answer)
+        case TakeTurn():
+            return taken(state, command)
+        case Park():
+            return parked(state, command)
         case _:
             assert_never(command)
 
@@ -117,6 +124,7 @@ def _start(spec: SagaSpec, state: RunState, command: Start) -> Decision:
     if state.phase:
         return Rejected(Rejection.ALREADY_STARTED, f"run {state.run_id} has been started before")
     deadline_at = None if spec.deadline is None else command.at + spec.deadline
+    turn = (TurnTaken(),) if command.free and command.resource is not None else ()
     return (
         Started(
             run_id=command.run_id,
@@ -128,7 +136,9 @@ def _start(spec: SagaSpec, state: RunState, command: Start) -> Decision:
             input=command.input,
             deadline_at=deadline_at,
             actor=command.actor,
+            resource=command.resource,
         ),
+        *turn,
     )
 
 

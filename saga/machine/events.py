@@ -43,10 +43,13 @@ __all__ = [
     "DeadlinePassed",
     "Ended",
     "Event",
+    "Parked",
     "PathTaken",
     "Signalled",
     "Spread",
     "Started",
+    "TurnAsked",
+    "TurnTaken",
     "TurnedBack",
     "WindingDown",
 ]
@@ -66,6 +69,30 @@ class Started:
     input: Json
     deadline_at: float | None
     actor: str | None
+    resource: str | None  # what it is exclusive about
+
+
+@fact
+class TurnTaken:
+    """No other run of its resource goes forward until this one has ended or is parked."""
+
+    kind: ClassVar[str] = "turn_taken"
+
+
+@fact
+class Parked:
+    """Its turn was given to others while it waits for a person; it goes forward no more."""
+
+    kind: ClassVar[str] = "parked"
+    reason: str
+    actor: str | None
+
+
+@fact
+class TurnAsked:
+    """The last case of a parked run is closed: it stands in line for its resource again."""
+
+    kind: ClassVar[str] = "turn_asked"
 
 
 @fact
@@ -188,6 +215,9 @@ Event: TypeAlias = (
     | ProbeBegun
     | ProbeEnded
     | BudgetRaised
+    | TurnTaken
+    | Parked
+    | TurnAsked
     | Signalled
     | Spread
     | CancelRecorded

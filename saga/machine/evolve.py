@@ -41,17 +41,21 @@ from saga.machine.events import (
     DeadlinePassed,
     Ended,
     Event,
+    Parked,
     PathTaken,
     Signalled,
     Spread,
     Started,
+    TurnAsked,
     TurnedBack,
+    TurnTaken,
     WindingDown,
 )
 from saga.machine.forward import is_on_path
 from saga.machine.items import note
 from saga.machine.spending import tally
 from saga.machine.state import Action, Asked, Case, Received, RunState
+from saga.machine.turns import turned
 from saga.machine.wayback import turn_round, weigh
 
 __all__ = ["evolve"]
@@ -119,12 +123,15 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             _case_closed(state, event, at)
         case Started():
             _started(state, event, at)
+        case TurnTaken() | Parked() | TurnAsked():
+            turned(state, event, at)
         case Spread():
             steps.spread(state, event)
         case WindingDown():
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
+            state.turn = None if state.lacks_turn else state.turn  # what is undone needs none
             turn_round(state, "", state.steps)
         case Signalled():
             state.signals[state.positions[event.step]] = Received(event.message, event.payload)
@@ -140,6 +147,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.deadline_passed = True
         case Ended():
             state.phase, state.outcome, state.ended_at = "ended", event.outcome, at
+            state.turn = None
         case _:
             assert_never(event)
     if state.way_back or state.spreads:
@@ -167,6 +175,8 @@ def _started(state: RunState, event: Started, at: float) -> None:
     state.saga, state.saga_version = event.saga, event.saga_version
     state.definition, state.input = event.definition, event.input
     state.deadline_at, state.actor = event.deadline_at, event.actor
+    if event.resource is not None:
+        state.resource, state.turn, state.turn_at = event.resource, "waits", at
     state.ready = [step.index for step in state.steps if not step.after and is_on_path(state, step)]
 
 

@@ -25,6 +25,7 @@ from saga.machine.moves import Next
 from saga.machine.savepoints import path_taken, turned_back
 from saga.machine.spreading import spread
 from saga.machine.state import FORWARD, Action, RunState, step_of
+from saga.machine.turns import asked_again
 from saga.machine.unwinding import settled
 from saga.machine.waiting import begun_waits, ended_waits
 from saga.machine.watching import last_reading, watch_until
@@ -36,7 +37,8 @@ __all__ = ["case_for", "consequences", "settled_by_evidence", "winding_down"]
 def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """The events that follow from `state` at `now`; empty when nothing does."""
     if state.phase == "running":
-        return _going_forward(spec, state, now) or _dead_ends(spec, state, now)
+        forward = _going_forward(spec, state, now) or _dead_ends(spec, state, now)
+        return forward or (asked_again(state) if state.turn else [])
     if state.phase == "compensating":
         return _dead_ends(spec, state, now) or _winding_down(spec, state, now)
     return _dead_ends(spec, state, now) if state.phase else []

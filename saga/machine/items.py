@@ -54,6 +54,8 @@ def item_value(state: RunState, step: StepSpec, item: str | None) -> Json:
 
 def next_items(state: RunState, step: StepSpec) -> Sequence[str | None]:
     """What may begin now of a step whose turn it is: in order, as far as its limits allow."""
+    if state.turn and state.lacks_turn:
+        return ()
     progress, each = state.progress[step.index], step.each
     begun = len(progress.newest)
     if each is None:

@@ -191,6 +191,9 @@ class RunState:
     definition: str = ""
     input: Json = None
     actor: str | None = None
+    resource: str | None = None  # what it is exclusive about
+    turn: str | None = None  # to go forward with it: waits | holds | parked; None: it needs none
+    turn_at: float = 0.0  # since when it is that
     phase: str = ""  # "" before the start, then running | compensating | ended
     outcome: str | None = None
     cause: str | None = None
@@ -223,6 +226,11 @@ class RunState:
     cases: dict[str, Case] = field(default_factory=dict)
     open_cases: int = 0
     spending: Spending | None = None  # only where the definition has a budget
+
+    @property
+    def lacks_turn(self) -> bool:
+        """Whether it goes forward only when it has the turn, and has not got it."""
+        return self.turn is not None and self.turn != "holds"
 
     @property
     def rests(self) -> bool:

@@ -25,6 +25,8 @@ __all__ = ["begun_waits", "ended_waits", "signalled"]
 
 def begun_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """The waits that begin at `now`: what they follow is done."""
+    if state.lacks_turn:
+        return []
     ready = [spec.steps[index] for index in state.ready]
     due = [step for step in ready if begins_in_time(spec, state, step, now)]
     return [event for step in due if step.wait for event in _begun(state, step, step.wait, now)]

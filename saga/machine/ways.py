@@ -59,12 +59,14 @@ def way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Move
 
 
 def _held(spec: SagaSpec, state: RunState, action: Action, move: Move | None) -> Move | None:
-    """The same move, unless another item of the same `Each` holds it."""
-    if move is None or not state.spreads or move.next not in LEAVING:
+    """The same move, unless another run has the turn, or another item of its `Each` holds it."""
+    if move is None or not (state.spreads or state.turn) or action.direction != FORWARD:
+        return move  # most of the time
+    if move.next not in LEAVING:
         return move
-    if action.direction != FORWARD or action.state == "unknown":
-        return move  # it settles what holds the others
-    return None if holds(state, step_of(spec.steps, action), action.target) else move
+    item = state.spreads and action.state != "unknown"  # else it settles what holds the others
+    held = state.lacks_turn or (item and holds(state, step_of(spec.steps, action), action.target))
+    return None if held else move
 
 
 def _afforded(

@@ -7,11 +7,10 @@ next intents with their sendings. The calls start when it is durable.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol
 
-from saga.definition.spec import StepSpec
 from saga.journal.records import PAYLOAD_LIMIT
 from saga.machine.action_events import Sending
 from saga.machine.commands import (
@@ -27,17 +26,23 @@ from saga.machine.commands import (
 from saga.machine.decide import transition
 from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import AskNow, BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, plan
-from saga.machine.state import FORWARD, UNDO, Action, step_of
+from saga.machine.state import FORWARD, UNDO, step_of
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
-from saga.orchestrator.held import Held
+from saga.orchestrator.held import Due, Held, Outgoing
 from saga.orchestrator.letters import Letter
 
-__all__ = ["Advance", "Blocked", "advance"]
+__all__ = ["Advance", "Brake", "advance"]
 
-Blocked: TypeAlias = Callable[[Held, StepSpec, str, Action | None], bool]
-"""Whether the calls of a step (or of an alternative of one) in a direction are not to be made now.
-The action is the one to send again, or the generation before the one to begin.
-"""
+
+class Brake(Protocol):
+    """Which calls are not to be made now."""
+
+    def blocks(self, run: Held, due: Due) -> bool:
+        """Whether a call that is due is not to be made."""
+
+    def blocks_probe(self, run: Held, key: str) -> bool:
+        """Whether an action is not to be asked about."""
+
 
 # What an intent and a sending take in a record beside arguments: the longest keys and names.
 _INTENT_BYTES, _SENDING_BYTES = 2048, 512
@@ -58,6 +63,13 @@ class Advance:
     due: float | None = None
     blocked: bool = False  # something is due that is not to be done now
     more: bool = False  # something is due that did not fit this record
+
+    def outgoing(self, now: float) -> list[Outgoing]:
+        """The calls that its record begins; `now` is its time on our monotonic clock."""
+        return [
+            Outgoing(sending.key, sending.attempt, sending.send_by, now + sending.send_by - self.at)
+            for sending in self.sendings
+        ]
 
     def news(self) -> list[str]:
         """One line per case opened, to be logged once it is durable."""
@@ -81,12 +93,10 @@ class Advance:
         return due and self.idle(held) and (self.due is None or self.due > self.at)
 
 
-def advance(
-    held: Held, letters: Sequence[Letter], at: float, blocked: Blocked, *, asking: bool = True
-) -> Advance:
+def advance(held: Held, letters: Sequence[Letter], at: float, brake: Brake) -> Advance:
     """Decide the letters, then everything that is due at `at`. Changes the state.
 
-    `asking`: whether probes that are due are made now; what is not asked stays due.
+    What the brake holds back stays due.
     """
     step = Advance(at)
     for letter in letters:
@@ -94,13 +104,13 @@ def advance(
     room = PAYLOAD_LIMIT
     while True:
         planned = plan(held.saga.spec, held.state, at)
-        step.ask = [todo.key for todo in planned.todo if isinstance(todo, AskNow) and asking]
-        step.blocked = step.more = False
+        step.ask, step.blocked, step.more = [], False, False
         progress = False
         for todo in planned.todo:
-            if isinstance(todo, AskNow) or (isinstance(todo, BeginProbeNow) and not asking):
+            if isinstance(todo, AskNow):
+                _ask(held, step, todo.key, brake)
                 continue
-            if isinstance(todo, BeginNow | SendNow) and blocked(held, *_where(held, todo)):
+            if _is_blocked(held, todo, brake):
                 step.blocked = True
                 continue
             if room <= 0:
@@ -120,16 +130,34 @@ def advance(
             return step
 
 
-def _where(held: Held, todo: BeginNow | SendNow) -> tuple[StepSpec, str, Action | None]:
-    state, steps = held.state, held.saga.spec.steps
+def _ask(held: Held, step: Advance, key: str, brake: Brake) -> None:
+    if key in held.probes or not brake.blocks_probe(held, key):
+        step.ask.append(key)
+    else:
+        step.blocked = True
+
+
+def _is_blocked(
+    held: Held, todo: BeginNow | SendNow | BeginProbeNow | DecideNow, brake: Brake
+) -> bool:
+    if isinstance(todo, BeginProbeNow):
+        return brake.blocks_probe(held, todo.key)
+    return not isinstance(todo, DecideNow) and brake.blocks(held, _due_call(held, todo))
+
+
+def _due_call(held: Held, todo: BeginNow | SendNow) -> Due:
+    state, saga = held.state, held.saga
     if isinstance(todo, SendNow):
         action = state.actions[todo.key]
-        return step_of(steps, action), action.direction, action
+        step, side = step_of(saga.spec.steps, action), saga.step_of(action)
+        return Due(step, side.side(action.direction), action.direction, action)
     if todo.of_key is None:
-        step = steps[todo.step].choice(todo.choice)
-        return step, FORWARD, state.newest(todo.step, todo.item)
+        step = saga.spec.steps[todo.step].choice(todo.choice)
+        side = saga.choice(todo.step, todo.choice)
+        return Due(step, side.side(FORWARD), FORWARD, state.newest(todo.step, todo.item))
     of = state.actions[todo.of_key]
-    return step_of(steps, of), UNDO, state.undo_of(of)
+    step, side = step_of(saga.spec.steps, of), saga.step_of(of)
+    return Due(step, side.side(UNDO), UNDO, state.undo_of(of))
 
 
 def _command(

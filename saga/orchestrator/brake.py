@@ -1,10 +1,14 @@
-"""The brake: which new calls are not to be made now. We leave, it is paused, or others go first."""
+"""The brake: which calls are not to be made now.
+
+We leave, it is paused, others go first, or there is no room.
+"""
 
 from __future__ import annotations
 
 from saga.definition.spec import StepSpec
-from saga.machine.state import FORWARD, Action
-from saga.orchestrator.held import Held
+from saga.machine.state import FORWARD
+from saga.orchestrator.held import Due, Held
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.suspects import Suspects
 
 __all__ = ["Brake"]
@@ -13,22 +17,29 @@ __all__ = ["Brake"]
 class Brake:
     """`stopping`: no call at all. `paused`: no forward one of these, as (kind, name).
 
-    `suspects`: one run after the other.
+    `suspects`: one run after the other. `lanes`: as many as there is room for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
         self.stopping = False
         self.suspects = Suspects()
         self.paused: frozenset[tuple[str, str]] = frozenset()
 
-    def blocks(self, run: Held, step: StepSpec, direction: str, action: Action | None) -> bool:
-        """Whether calls of a step in a direction are not to be made.
-
-        `action`: the one to send again, or the generation before the one to begin.
-        """
-        if self.stopping or self._is_paused(run, step, direction):
+    def blocks(self, run: Held, due: Due) -> bool:
+        """Whether a call that is due is not to be made now."""
+        if self.stopping or self._is_paused(run, due.step, due.direction):
             return True
-        return self.suspects.blocks(run, action)
+        return self.suspects.blocks(run, due.action) or self.lanes.blocks(run, due)
+
+    def blocks_probe(self, run: Held, key: str) -> bool:
+        """Whether a probe is not to be made now."""
+        return self.stopping or self.lanes.blocks_probe(run, key)
+
+    def forget(self, run: Held) -> None:
+        """It is not ours any more."""
+        self.suspects.forget(run)
+        self.lanes.forget(run)
 
     def holds(self, run: Held) -> bool:
         """Whether a pause keeps a run from going forward."""

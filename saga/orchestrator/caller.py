@@ -21,9 +21,10 @@ from saga.machine.state import Action
 from saga.orchestrator.compiled import Side
 from saga.orchestrator.describe import describe
 from saga.orchestrator.held import Held, Outgoing
+from saga.orchestrator.lanes import Lanes, Place
 from saga.orchestrator.letters import Letter
 from saga.orchestrator.outcome import Result, answer_of, result_of, timed_out
-from saga.orchestrator.threads import Ended, Threads, Turn
+from saga.orchestrator.threads import Ended, Turn
 
 __all__ = ["Caller"]
 
@@ -39,13 +40,13 @@ class Caller:
     def __init__(
         self,
         clock: Clock,
-        threads: Threads,
+        lanes: Lanes,
         resources: Sequence[object],
         deliver: Callable[[Held, Letter], None],
         may_call: Callable[[], bool],
     ) -> None:
         self._clock = clock
-        self._threads = threads
+        self._lanes = lanes
         self._resources = resources
         self._deliver = deliver
         self._may_call = may_call
@@ -64,12 +65,13 @@ class Caller:
     def send(self, held: Held, outgoing: Outgoing) -> None:
         """Make an attempt whose sending is durable."""
         held.calls.add((outgoing.key, outgoing.attempt))
-        self._start(self._send(held, outgoing))
+        self._start(self._send(held, outgoing), (held.run_id, outgoing.key, outgoing.attempt))
 
     def ask(self, held: Held, key: str) -> None:
         """Probe an action by its key."""
         held.probes.add(key)
-        self._start(self._ask(held, key))
+        self._lanes.seat_probe(held, key)
+        self._start(self._ask(held, key), (held.run_id, key, 0))
 
     def cancel_all(self, *, threads: bool = True) -> None:
         """Cut off whatever is in flight: unknown, as after a crash.
@@ -85,10 +87,12 @@ class Caller:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within)
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Any, place: Place) -> None:
         task = self._loop.create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if place in self._lanes:
+            task.add_done_callback(lambda _: self._lanes.ended(place))
 
     async def _send(self, held: Held, outgoing: Outgoing) -> None:
         try:
@@ -255,7 +259,7 @@ class Caller:
         if (task := asyncio.current_task()) is not None:
             self._in_threads.add(task)
             task.add_done_callback(self._in_threads.discard)
-        self._threads.submit(work)
+        self._lanes.threads.submit(work)
         await asyncio.wait([done], timeout=seconds)
         if not done.done():
             if not turn.abandon():

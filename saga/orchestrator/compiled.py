@@ -30,7 +30,15 @@ from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.orchestrator.describe import describe
 from saga.orchestrator.outcome import Contract
 
-__all__ = ["CompiledSaga", "CompiledStep", "Frozen", "Side", "Unfreezable", "compile_saga"]
+__all__ = [
+    "CallLimit",
+    "CompiledSaga",
+    "CompiledStep",
+    "Frozen",
+    "Side",
+    "Unfreezable",
+    "compile_saga",
+]
 
 
 class Unfreezable(Exception):
@@ -77,6 +85,15 @@ class _Receipts(Mapping[str, Json]):
 
 
 @dataclass(frozen=True, slots=True)
+class CallLimit:
+    """How many calls at once are declared for an effect, a compensation or a provider."""
+
+    kind: str
+    name: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One direction of a step: the contract's code, ready to be called."""
 
@@ -86,6 +103,7 @@ class Side:
     freeze: Callable[[RunState, Action | None, str | None], Frozen]  # an undo: what it reverses
     call: Callable[[RunState, Action, int, float, Sequence[object]], Call[Any]]
     receipt_json: Callable[[Any], Json]
+    limits: tuple[CallLimit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +192,18 @@ def _side(
         freeze=freeze,
         call=call,
         receipt_json=lambda value: receipt_json(contract, value),
+        limits=_limits(contract),
     )
+
+
+def _limits(contract: Contract) -> tuple[CallLimit, ...]:
+    kind = "compensation" if isinstance(contract, Compensation) else "effect"
+    provider = contract.provider.spec
+    declared = (
+        (kind, contract.name, contract.concurrency),
+        ("provider", provider.name, provider.concurrency),
+    )
+    return tuple(CallLimit(kind, name, most) for kind, name, most in declared if most is not None)
 
 
 def _common(state: RunState, action: Action, attempt: int, send_by: float) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from saga.definition.spec import StepSpec
 from saga.journal.append import Append
 from saga.journal.history import History
-from saga.machine.state import RunState
-from saga.orchestrator.compiled import CompiledSaga
+from saga.machine.state import Action, RunState
+from saga.orchestrator.compiled import CompiledSaga, Side
 from saga.orchestrator.letters import Letter
 
-__all__ = ["Held", "Outgoing", "held"]
+__all__ = ["Due", "Held", "Outgoing", "held"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,19 @@ class Outgoing:
     attempt: int
     send_by: float  # unix seconds, as recorded
     cut_off: float  # the same moment on our monotonic clock, counted from before the commit
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A call that is due: of which step, or alternative of one, in which direction.
+
+    `action` is the one to send again, or the generation before the one to begin.
+    """
+
+    step: StepSpec
+    side: Side
+    direction: str
+    action: Action | None
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from saga.errors import SagaError
 from saga.ids import Ids
 from saga.journal.database import Database
 from saga.orchestrator.compiled import compile_saga
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.shift import Shift
 from saga.orchestrator.threads import Threads
 from saga.settings import Settings
@@ -67,7 +68,7 @@ class Orchestrator:
         self._lease = seconds(lease, "lease")
         self._grace = seconds(grace, "grace", zero=True)
         self._poll = seconds(poll, "poll")
-        self._threads = Threads(threads)
+        self._lanes = Lanes(Threads(threads))
         self._runs_at_once = runs_at_once
         self._clock = clock or Clock()
         self._ids = ids or Ids()
@@ -161,7 +162,7 @@ class Orchestrator:
             self._database,
             self._app,
             self._sagas,
-            self._threads,
+            self._lanes,
             self._resources,
             self._clock,
             lease=self._lease,

@@ -23,7 +23,8 @@ from saga.orchestrator.advance import Advance, advance
 from saga.orchestrator.brake import Brake
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
-from saga.orchestrator.held import Held, Outgoing, held
+from saga.orchestrator.held import Held, held
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.letters import Letter, not_made
 from saga.orchestrator.timers import Timers
 
@@ -47,6 +48,7 @@ class Runner:
         owner: str,
         keys: Keyring,
         clock: Clock,
+        lanes: Lanes,
         *,
         write: Callable[[Sequence[Append]], None],
         reread: Callable[[Held], None],
@@ -54,16 +56,13 @@ class Runner:
         gone: Callable[[], None],
     ) -> None:
         self.runs: dict[str, Held] = {}
-        self.brake = Brake()
+        self.brake = Brake(lanes)
+        lanes.wake = self.touch
         self.released = inf  # the earliest due time of runs given back since it was set so
         self.caller: Caller
-        self._owner = owner
-        self._keys = keys
-        self._clock = clock
-        self._write = write
-        self._reread = reread
-        self._orphan = orphan
-        self._gone = gone
+        self._owner, self._keys, self._clock = owner, keys, clock
+        self._write, self._reread = write, reread
+        self._orphan, self._gone = orphan, gone
         self._touched: dict[str, Held] = {}
         self._under_way = 0  # what the writer has to do
         self._timers = Timers(clock, self._ring)
@@ -110,7 +109,7 @@ class Runner:
         self._touched.clear()
         while self.runs:
             _, run = self.runs.popitem()
-            self.brake.suspects.forget(run)
+            self.brake.forget(run)
             for letter in [*run.letters, *run.mailbox]:
                 self._orphan(run, letter)
 
@@ -124,10 +123,9 @@ class Runner:
             self._forget(run, [*letters, *run.mailbox])
             return
         run.state, run.version, run.seal = history.state, history.version, history.seal
-        run.at, run.due = history.at, history.due
-        run.mailbox = [*letters, *run.mailbox]
-        run.mailbox += [not_made(*attempt) for attempt in run.unmade()]
-        run.outgoing, run.to_ask, run.cut_off = [], [], 0.0
+        run.at, run.due, run.cut_off = history.at, history.due, 0.0
+        run.mailbox = [*letters, *run.mailbox, *(not_made(*attempt) for attempt in run.unmade())]
+        self.brake.lanes.unmade(run)
         if run.refusals:
             run.again_at = self._clock.now() + min(2.0 ** min(run.refusals, 9), _LONGEST_BACKOFF)
             self._look_at(run, run.again_at)
@@ -158,13 +156,15 @@ class Runner:
             _log.exception("run %s: what is due could not be decided", run.run_id)
             self._stumbled(run, Failure(error, conflict=False))
             return None
+        finally:
+            self.brake.lanes.done(run)
 
     def _advance(self, run: Held) -> Append | None:
         """Decide what is due for one run; the append to write, if anything happened."""
         at, now = max(self._clock.now(), run.at), self._clock.monotonic()
         letters = run.mailbox[: 1 if run.one_by_one else None]
         run.letters, run.mailbox = letters, run.mailbox[len(letters) :]
-        step = advance(run, letters, at, self.brake.blocks, asking=not self.brake.stopping)
+        step = advance(run, letters, at, self.brake)
         for key in [key for key in step.ask if key not in run.probes | step.begun]:
             self.caller.ask(run, key)
         if not step.events and not step.is_due_for_nothing(run):
@@ -184,16 +184,13 @@ class Runner:
             return None
         run.writing, run.at = append, at
         run.news, run.more, run.to_ask = step.news(), step.more, sorted(step.begun)
-        run.cut_off = min([sending.send_by for sending in step.sendings], default=0.0)
-        run.outgoing = [
-            Outgoing(sending.key, sending.attempt, sending.send_by, now + (sending.send_by - at))
-            for sending in step.sendings
-        ]
+        run.outgoing = step.outgoing(now)
+        run.cut_off = min([one.send_by for one in run.outgoing], default=0.0)
+        self.brake.lanes.seat(run)
         return append
 
     def _append(self, run: Held, step: Advance) -> Append:
-        due = step.due
-        far = due is None or due > step.at + RELEASE_SECONDS
+        far = step.due is None or step.due > step.at + RELEASE_SECONDS or run.state.lacks_turn
         run.leaving = step.idle(run) and far
         return build_append(
             self._keys,
@@ -203,7 +200,7 @@ class Runner:
             seq=run.version + 1,
             previous=run.seal,
             at=step.at,
-            due=due,
+            due=step.due,
             hold=Hold(self._owner, run.fence, run.leaving),
         )
 
@@ -249,7 +246,9 @@ class Runner:
         for line in run.news:
             _log.warning("run %s: %s", run.run_id, line)
         if run.leaving:
-            self.released = min(self.released, inf if append.due is None else append.due)
+            # Others may wait for its turn.
+            due = append.due if append.turn is None else run.at
+            self.released = min(self.released, inf if due is None else due)
             self._forget(run, run.mailbox)
             return
         for outgoing in run.outgoing:
@@ -284,7 +283,7 @@ class Runner:
         del self.runs[run.run_id]
         self._gone()
         self._timers.drop(run.run_id)
-        self.brake.suspects.forget(run)
+        self.brake.forget(run)
         for letter in letters:
             self._orphan(run, letter)
 

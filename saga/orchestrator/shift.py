@@ -24,19 +24,20 @@ from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.errands import Errands
 from saga.orchestrator.held import Held
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.letters import Letter
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.nap import Nap
 from saga.orchestrator.refusals import refused_records
 from saga.orchestrator.reports import as_report, bring
+from saga.orchestrator.room import Room
 from saga.orchestrator.rounds import Round
 from saga.orchestrator.runner import Runner
 from saga.orchestrator.survey import look, look_again, outdated
-from saga.orchestrator.threads import Threads
+from saga.orchestrator.turns import Turns
 
 __all__ = ["Shift"]
 
-_CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
 _EAGER = 0.2  # of the usual time between two looks at the files
 _REST_SECONDS = 0.05  # the longest rest between two looks that hints ask for
 _SETTLE_SECONDS = 2.0
@@ -56,48 +57,44 @@ class Shift:
         database: Database,
         app: App,
         sagas: Mapping[str, CompiledSaga],
-        threads: Threads,
+        lanes: Lanes,
         resources: tuple[object, ...],
         clock: Clock,
         *,
         lease: float,
         runs_at_once: int,
     ) -> None:
-        self.id = id_
-        self.over = False  # the lease is lost
-        self._database = database
-        self._app = app
-        self._sagas = sagas
+        self.id, self.over = id_, False  # over: the lease is lost
+        self._database, self._app, self._sagas = database, app, sagas
         self._specs = {digest: saga.spec for digest, saga in sagas.items()}
         self._clock = clock
-        self._runs_at_once = runs_at_once
-        # Two halves take turns: while one is being written, the other is being decided.
-        self._half = min(-(-runs_at_once // 2), _CLAIM_LIMIT)
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
         self._writer = self._errands.writer = self._writer_type(
             database, lambda outcome: self._errands.call_soon(self._runner.committed, outcome)
         )
         self._hints, self._round = Hints(database), Round(database, self._specs)
+        self._turns = Turns(clock, self._specs)
         self._runner = Runner(
             id_,
             database.keys,
             clock,
+            lanes,
             write=self._writer.append,
             reread=self._reread,
             orphan=self._orphan,
             gone=self._gone,
         )
         self._runner.caller = self._caller_type(
-            clock, threads, resources, self._runner.deliver, lambda: self._membership.holds
+            clock, lanes, resources, self._runner.deliver, lambda: self._membership.holds
         )
-        self._background = Background()
+        self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
+        self._background, self._nap = Background(), Nap()
         self._skip: set[str] = set()  # runs that a newer version has written
         self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._data_version = 0
         self._looked_at, self._rested_at = 0.0, 0.0  # unix seconds, monotonic
-        self._nap = Nap()
         self._complaint = ""
 
     @property
@@ -169,7 +166,9 @@ class Shift:
     async def survey(self) -> None:
         """Beat if it is time, bury the dead, claim, and take note of what others did."""
         beating, began = self._membership.beat_is_due, self._clock.monotonic()
-        room, self._runner.released = self._room(), inf
+        self._turns.freed |= self._runner.released <= self._clock.now()
+        room, self._runner.released = self._room.left, inf
+        settling = not room
         work = self._errands.write(
             lambda connection: look(
                 connection,
@@ -179,10 +178,12 @@ class Shift:
                 beat=beating,
                 stuck=self._runner.caller.stuck,
                 refused=refused_records(self._runner.runs.values()),
-                room=room,
+                room=room or self._room.spare,
+                settling=settling,
                 held=self._runner.runs,
                 skip=self._skip,
                 watch=self._round,
+                turns=self._turns,
             )
         )
         survey = await self._runner.beside(work)
@@ -202,15 +203,11 @@ class Shift:
             self._runner.brake.paused = survey.paused
             self._runner.touch_all()
         # A look without room says nothing about what waits.
-        self._more = survey.takeup.full or (self._more and room == 0)
+        self._more = self._more if settling else survey.takeup.full
         self._next_due, self._looked_at = survey.next_due, survey.at
         # However much others write, looking takes half of our time at the most.
         ended = self._clock.monotonic()
         self._rested_at = ended + min(ended - began, _REST_SECONDS)
-
-    def _room(self) -> int:
-        room = min(self._runs_at_once - len(self._runner.runs), self._half)
-        return 0 if self._runner.brake.stopping else room
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
@@ -222,7 +219,7 @@ class Shift:
             until = min(until, self._clock.monotonic() + due - now)
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         while not self.over and self._clock.monotonic() < until:
-            if any(end() for end in ends) or (self._more and self._room() >= self._half):
+            if any(end() for end in ends) or (self._more and self._room.left >= self._room.half):
                 return
             if due != self._due() and self._due() <= self._clock.now():
                 return
@@ -236,7 +233,7 @@ class Shift:
 
     def _gone(self) -> None:
         """A run less is held."""
-        if not self._runner.runs or (self._more and self._room() >= self._half):
+        if not self._runner.runs or (self._more and self._room.left >= self._room.half):
             self._nap.end()
 
     def _due(self) -> float:

@@ -18,6 +18,7 @@ from saga.journal.takeup import Takeup, reread, take_up
 from saga.orchestrator.held import Held
 from saga.orchestrator.membership import Membership
 from saga.orchestrator.rounds import Round
+from saga.orchestrator.turns import Turns
 
 __all__ = ["Survey", "look", "look_again", "outdated"]
 
@@ -44,11 +45,16 @@ def look(
     stuck: int,
     refused: str | None,
     room: int,
+    settling: bool,
     held: Collection[str],
     skip: Collection[str],
     watch: Round,
+    turns: Turns,
 ) -> Survey:
-    """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take."""
+    """Look, on the writer's thread, in its write transaction. `room`: how many runs we can take.
+
+    `settling`: only such as wind down or have something unknown.
+    """
     now = database.now()
     survey = Survey(at=now)
     beaten = not beat or membership.beat(connection, stuck, refused)
@@ -64,6 +70,9 @@ def look(
         limit=room,
         held=held,
         skip=skip,
+        turns=() if settling else turns.next(connection, skip, room),
+        settling=settling,
+        statements=database.statements,
     )
     watch.step(connection)
     survey.moved = moved_on(connection, membership.id, now)

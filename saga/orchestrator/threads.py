@@ -22,7 +22,7 @@ class Threads:
     """At most `limit` threads, made when needed."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
@@ -34,7 +34,7 @@ class Threads:
         context = contextvars.copy_context()
         with self._lock:
             self._waiting += 1
-            if self._waiting > self._idle and self._count < self._limit:
+            if self._waiting > self._idle and self._count < self.limit:
                 self._count += 1
                 threading.Thread(target=self._run, name="saga-call", daemon=True).start()
         self._queue.put(lambda: context.run(work))

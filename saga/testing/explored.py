@@ -23,6 +23,7 @@ from saga.journal.sealing import Keyring
 from saga.journal.sqlite import TurnLock, library
 from saga.journal.writer import Writer
 from saga.orchestrator.caller import Caller
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.orchestrator import Orchestrator
 from saga.orchestrator.shift import Shift
 from saga.orchestrator.threads import Threads
@@ -279,7 +280,7 @@ class _Orchestrator(Orchestrator):
         super().__init__(app, f"sqlite:///{database.path}", **options)
         self._given = database
         self._shift_type = shift
-        self._threads = InlineThreads(1)
+        self._lanes = Lanes(InlineThreads(1000))
 
     def _open(self) -> Database:
         return self._given

@@ -78,8 +78,9 @@ def _of_run(
     cases = open_cases(connection, head.run_id)
     if len(set(cases)) != len(cases):
         yield 10, f"open cases: {', '.join(map(str, cases))}"
-    if not (history.state.rests or head.lives or head.due is not None or cases):
-        yield 4, "not at its end, and it has no live owner, no due time and no open case"
+    waits = history.state.turn == "waits"  # whoever ends or parks another one frees it
+    if not (history.state.rests or head.lives or head.due is not None or cases or waits):
+        yield 4, "not at its end, and it has no live owner, no due time, no open case and no turn"
     fences = [record.fence for record in history.records if record.fence]
     if fences != sorted(fences) or (fences and fences[-1] > head.fence):
         yield 6, f"the fences of its records fall: {fences}, now {head.fence}"

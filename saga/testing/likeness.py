@@ -24,6 +24,7 @@ def likeness(run: Watched, spec: SagaSpec, now: float) -> tuple[object, ...]:
         state.phase,
         state.outcome,
         state.cause,
+        state.turn,
         state.cancel is not None,
         state.deadline_passed,
         state.accepted,

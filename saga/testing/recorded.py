@@ -164,6 +164,8 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) ->
         return
     if event.fence != record.fence:
         yield 6, f"attempt {event.attempt} of {event.key} bears the fence of somebody else"
+    if action.direction == FORWARD and state.turn in ("waits", "parked"):
+        yield 1, f"{event.key} is sent without the turn of {state.resource}"
     if action.direction == FORWARD and step_of(spec.steps, action).approval is not None:
         yield from _approved(action, record)
     provider = contract_of(spec, action).provider

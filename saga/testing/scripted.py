@@ -22,6 +22,7 @@ from saga.definition.step import Step
 from saga.definition.wait import Wait
 from saga.errors import BadInput, SagaError
 from saga.journal.writer import Writer
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.orchestrator import Orchestrator
 from saga.orchestrator.shift import Shift
 from saga.testing.explored import InlineThreads, InlineWriter
@@ -98,7 +99,7 @@ class _Orchestrator(Orchestrator):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._threads = InlineThreads(1)
+        self._lanes = Lanes(InlineThreads(1000))
 
 
 def _scripted(saga: Saga[Any], answers: Mapping[str, Any]) -> Saga[Any]:

@@ -12,6 +12,7 @@ from saga.cli.surface import plain
 from tests.cli.shell import Shell
 
 ROME = '{"city": "Rome"}'
+KEEP = '{"city": "Keep"}'
 
 
 def start(shell: Shell, run_id: str, city: str, *more: str) -> None:
@@ -33,6 +34,7 @@ def test_no_other_verb_makes_a_database(shell: Shell) -> None:
         ("why", "t1"),
         ("wait", "t1"),
         ("cancel", "t1", "--reason", "x"),
+        ("park", "t1", "--reason", "x"),
         ("signal", "t1", "paid", "--message-id", "m1"),
         ("cases",),
         ("case", "t1/1"),
@@ -207,3 +209,28 @@ def test_commands_to_paste_name_the_database_that_was_named(shell: Shell) -> Non
     answer = shell.saga("start", "trips.py:app", "trip", "t1", ROME, "--db", url)
     assert f"\n  saga orchestrator --db {url} trips.py:app\n" in answer.out
     shell.database = shell.folder / "other.db"
+
+
+EXCLUSIVE = """
+from trips import App, Saga, flight, hotel, trip
+
+app = App(Saga("one-city", trip, [hotel, flight], exclusive=trip.city))
+"""
+
+
+def test_park_lets_the_next_run_have_the_turn(shell: Shell) -> None:
+    (shell.folder / "one_city.py").write_text(EXCLUSIVE)
+    for run_id in ("t1", "t2"):
+        assert shell.saga("start", "one_city.py:app", "one-city", run_id, KEEP).code == 0
+    assert "turn     holds (Keep)" in shell.saga("show", "t1").out
+    refused = shell.saga("park", "t1", "--reason", "not yet")
+    assert refused.code == 5
+    assert "only a run with an open case can be parked" in refused.err
+    assert shell.saga("orchestrator", "one_city.py:app", "--until-idle").code == 0
+    why = shell.json("why", "t2")
+    assert why["rule"] == "turn"
+    assert "saga park t1 --reason TEXT" in why["freed_by"]
+    parked = shell.json("park", "t1", "--reason", "the hotel is asked", "--by", "ada")
+    assert (parked["turn"], parked["resource"], len(parked["cases"])) == (None, "Keep", 1)
+    assert shell.saga("orchestrator", "one_city.py:app", "--until-idle").code == 0
+    assert shell.json("show", "t2")["turn"] == "holds"  # its undo is refused, too

@@ -22,8 +22,7 @@ _ASKED_FOR = (
         "no intent before the call",
         {
             "orchestrator.runner": """
-             for sending in step.sendings
-         ]
+         self.brake.lanes.seat(run)
 +        for outgoing in run.outgoing:
 +            self.caller.send(run, outgoing)
 +        run.outgoing = []

@@ -185,9 +185,9 @@ MORE_BUGS: tuple[Bug, ...] = (
         "the due time is forgotten when a run is given back",
         {
             "orchestrator.runner": """
--            due=due,
+-            due=step.due,
 -            hold=Hold(self._owner, run.fence, run.leaving),
-+            due=None if run.leaving else due,
++            due=None if run.leaving else step.due,
 +            hold=Hold(self._owner, run.fence, run.leaving),
 """
         },
@@ -198,7 +198,7 @@ MORE_BUGS: tuple[Bug, ...] = (
         "a lost race loses the results, too",
         {
             "orchestrator.runner": """
--        run.mailbox = [*letters, *run.mailbox]
+-        run.mailbox = [*letters, *run.mailbox, *(not_made(*attempt) for attempt in run.unmade())]
 +        run.mailbox = [*letters[1:], *run.mailbox]
 """
         },

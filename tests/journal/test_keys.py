@@ -136,6 +136,9 @@ def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[lis
             limit=10,
             held=(),
             skip=(),
+            turns=(),
+            settling=False,
+            statements=database.statements,
         )
     return takeup.not_ours, takeup.damaged
 

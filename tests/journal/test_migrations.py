@@ -61,7 +61,10 @@ def test_alembic_finds_no_difference_either(upgraded: sa.Connection) -> None:
 
 def test_the_scripts_are_found_in_a_checkout() -> None:
     assert (SCRIPTS / "env.py").is_file()
-    assert [path.name[:4] for path in sorted((SCRIPTS / "versions").glob("*.py"))] == ["0001"]
+    assert [path.name[:4] for path in sorted((SCRIPTS / "versions").glob("*.py"))] == [
+        "0001",
+        "0002",
+    ]
 
 
 def test_a_current_database_needs_nothing(copy: Copy) -> None:

@@ -37,6 +37,7 @@ def started(given_input: Any, actor: str | None = None) -> Started:
         input=given_input,
         deadline_at=None,
         actor=actor,
+        resource=None,
     )
 
 

@@ -34,8 +34,8 @@ NEXT = """
     from alembic import op
     import sqlalchemy as sa
 
-    revision = "0002"
-    down_revision = "0001"
+    revision = "0003"
+    down_revision = "0002"
     STEPS = 6
 
     def upgrade():
@@ -91,7 +91,7 @@ def scripts(tmp_path: Path) -> Path:
     (folder / "versions").mkdir(parents=True)
     for script in (*SCRIPTS.glob("*.py"), *SCRIPTS.glob("versions/*.py")):
         (folder / script.relative_to(SCRIPTS)).write_text(script.read_text("utf-8"), "utf-8")
-    (folder / "versions" / "0002_next.py").write_text(dedent(NEXT))
+    (folder / "versions" / "0003_next.py").write_text(dedent(NEXT))
     return folder
 
 
@@ -169,12 +169,12 @@ def test_of_several_upgrades_at_once_one_does_it_and_the_others_find_it_done(
 def test_an_upgraded_database_is_refused_by_the_version_before(copy: Copy, scripts: Path) -> None:
     path = copy(KEY)
     url = f"sqlite:///{path}"
-    assert upgrade(url, KEYS, scripts=scripts) == ("0001", "0002")
-    assert upgrade(url, KEYS, scripts=scripts) == ("0002", "0002")
-    with pytest.raises(DatabaseError, match="'0002', which this version") as refused:
+    assert upgrade(url, KEYS, scripts=scripts) == ("0002", "0003")
+    assert upgrade(url, KEYS, scripts=scripts) == ("0003", "0003")
+    with pytest.raises(DatabaseError, match="'0003', which this version") as refused:
         Database(url, KEYS)
     assert "newer version" in refused.value.remedy
-    with pytest.raises(DatabaseError, match="'0002', which this version"):
+    with pytest.raises(DatabaseError, match="'0003', which this version"):
         upgrade(url, KEYS)
     assert not check(url, KEYS).ok
 
@@ -191,7 +191,7 @@ def test_an_older_database_names_the_command(copy: Copy) -> None:
     connection = library.connect(str(path), isolation_level=None)
     connection.execute("UPDATE alembic_version SET version_num = '0000'")
     connection.close()
-    with pytest.raises(DatabaseError, match="needs 0001") as refused:
+    with pytest.raises(DatabaseError, match=f"needs {SCHEMA}") as refused:
         Database(f"sqlite:///{path}", KEYS)
     assert "saga db upgrade" in refused.value.remedy
 

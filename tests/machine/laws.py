@@ -22,6 +22,7 @@ from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.machine.ways import contract_of
 from tests.machine import budget_laws
 from tests.machine.indices import check_indices
+from tests.machine.item_laws import is_held, item_begins, undo_of_item
 from tests.machine.orders import in_turn, order_for
 from tests.machine.world import LawBroken
 
@@ -109,7 +110,9 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
         if declined and event.generation == 1:
             raise LawBroken("12", f"{event.key} is done instead of what people declined")
     if event.item is not None and event.generation == 1:
-        _item(spec, state, event) if event.of_key is None else _undo_of_item(spec, state, event)
+        item_begins(spec, state, event) if event.of_key is None else undo_of_item(
+            spec, state, event
+        )
     if event.of_key is None or state.actions[event.of_key].late:
         return  # the undo of what landed late waits for nobody
     seen, behind = set[int](), list(spec.steps[state.actions[event.of_key].step].before)
@@ -121,55 +124,6 @@ def _intent(spec: SagaSpec, state: RunState, event: Intended) -> None:
         if later not in seen:
             seen.add(later)
             behind += spec.steps[later].before
-
-
-def _item(spec: SagaSpec, state: RunState, event: Intended) -> None:
-    """An item begins within the limits of its `Each`."""
-    step = spec.step(event.step)
-    each, progress = step.each, state.progress[step.index]
-    assert each is not None, event
-    assert progress.items is not None, event
-    states = {item: one.state for item, one in progress.newest.items()}
-    if each.on_unknown == "hold_all" and any(map(_in_doubt, progress.newest.values())):
-        raise LawBroken("each", f"{event.key} begins while another item is unknown")
-    moving = [state for state in states.values() if state in ("sending", "not_sent", "intended")]
-    if len(moving) >= each.parallel:
-        raise LawBroken("each", f"{event.key} is one too many at once")
-    batch = (each.batch or progress.size) or 1
-    first = progress.items.positions[event.item or ""] // batch * batch
-    before = progress.items.order[:first]
-    if any(states.get(item) not in ("landed", "skipped") for item in before):
-        raise LawBroken("each", f"{event.key} begins before the batch before it is done")
-
-
-def _undo_of_item(spec: SagaSpec, state: RunState, event: Intended) -> None:
-    """As many are undone at once as went forward; one that a person has takes up no place."""
-    each = spec.step(event.step).each
-    assert each is not None, event
-    moving = [
-        one
-        for one in state.active.values()
-        if one.step == state.positions[event.step] and one.of_key and one.case is None
-    ]
-    of = state.actions[event.of_key or ""]
-    if len(moving) >= each.parallel and of.state == "landed" and not of.late:
-        raise LawBroken("each", f"{event.key} is one too many at once")
-
-
-def _held(spec: SagaSpec, state: RunState, action: Action) -> bool:
-    """An unknown item of the same `Each` keeps this one from being sent."""
-    each = step_of(spec.steps, action).each
-    if each is None or each.on_unknown == "hold_item" or action.state == "unknown":
-        return False
-    return any(
-        _in_doubt(one) and (each.on_unknown == "hold_all" or one.target == action.target)
-        for one in state.progress[action.step].newest.values()
-    )
-
-
-def _in_doubt(action: Action) -> bool:
-    """Nobody knows of one of its attempts, also while it is sent again."""
-    return any(not attempt.in_flight for attempt in action.open.values())
 
 
 def _approved(action: Action, at: float) -> None:
@@ -187,11 +141,13 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, at: float) -> None
         _approved(action, at)
     if event.attempt != action.attempts + 1 or event.send_by != at + contract.timeout:
         raise LawBroken("1", f"{event} is not the next one in time")
+    if action.direction == FORWARD and state.turn in ("waits", "parked"):
+        raise LawBroken("1", f"{event.key} is sent without the turn of its resource")
     if action.open and not contract.provider.honours_keys:
         raise LawBroken("2", f"{event.key} is unknown and sent again, though keys mean nothing")
     if action.direction != FORWARD:
         return
-    if state.phase == "running" and _held(spec, state, action):
+    if state.phase == "running" and is_held(spec, state, action):
         raise LawBroken("each", f"{event.key} is sent while another item is unknown")
     if action.open:
         if state.phase == "compensating" and step_of(spec.steps, action).irreversible:
@@ -284,7 +240,8 @@ def _never_stuck(spec: SagaSpec, state: RunState, planned: Plan, at: float) -> N
         if planned != Plan((), None):
             raise LawBroken("7", f"an ended run goes on: {planned}")
         return
-    if not planned.todo and planned.due is None and not state.open_cases:
+    in_line = state.turn == "waits"  # whoever ends or parks another run moves it
+    if not (planned.todo or planned.due is not None or state.open_cases or in_line):
         raise LawBroken("4", "nothing due, no case, not at its end")
     waits = [a for a in state.active.values() if a.state == "intended"]
     if any(not _may_wait(spec, a) for a in waits):

@@ -39,6 +39,7 @@ def likeness_of_run(spec: SagaSpec, state: RunState, now: float) -> Hashable:
         state.phase,
         state.outcome,
         state.cause,
+        state.turn,
         state.cancel,
         state.deadline_passed,
         state.accepted,

@@ -20,8 +20,8 @@ LIST_MUTATIONS = {
     ),
     "what has begun is sent while another item is unknown": Mutation(
         "ways",
-        "return None if holds(state, step_of(spec.steps, action), action.target) else move",
-        "return move",
+        'item = state.spreads and action.state != "unknown"',
+        "item = False",
         "law 1",
         f"keys each lives / {PERSON}",
     ),

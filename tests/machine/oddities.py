@@ -13,6 +13,7 @@ from saga.machine.commands import (
     Decide,
     Intend,
     Lost,
+    Park,
     ProbeAnswer,
     Reply,
     Report,
@@ -20,6 +21,7 @@ from saga.machine.commands import (
     Send,
     Signal,
     Start,
+    TakeTurn,
     Unfreezable,
     Wake,
 )
@@ -37,6 +39,8 @@ def oddities(spec: SagaSpec, state: RunState, now: float) -> Iterator[Command]:
     yield Start(at=now, run_id="r", instance="i", tenant="", input=None, actor=None)
     yield Wake(at=now)
     yield Lost(at=now)
+    yield TakeTurn(at=now)
+    yield Park(at=now, reason="", actor=None)
     for wait, message in product(("none", spec.steps[-1].name), ("m", "n")):
         yield Signal(at=now, wait=wait, message=message, payload={}, actor=None)
     for name, version, digest in product(("none", spec.steps[-1].name), (1, 7), ("", "sha256:-")):

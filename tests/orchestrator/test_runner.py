@@ -19,8 +19,10 @@ from saga.machine.state import RunState, new_state
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga, compile_saga
 from saga.orchestrator.held import Held
+from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.letters import not_made
 from saga.orchestrator.runner import Runner
+from saga.orchestrator.threads import Threads
 from tests.crash.orders import order, order_flow
 
 SAGA = compile_saga(order_flow)
@@ -42,6 +44,7 @@ class Desk:
             "me",
             Keyring(),
             Clock(),
+            Lanes(Threads(32)),
             write=self.write,
             reread=self.reread.append,
             orphan=lambda run, letter: None,

@@ -42,6 +42,7 @@ STARTED = Started(
     input={},
     deadline_at=None,
     actor=None,
+    resource=None,
 )
 ERROR = {"type": "E", "text": "", "leaves": []}
 

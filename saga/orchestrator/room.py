@@ -1,0 +1,38 @@
+"""How many runs may be claimed at a look."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+
+from saga.orchestrator.brake import Brake
+
+__all__ = ["Room"]
+
+_CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
+_SPARE = 10  # one place in so many is added for runs that settle something
+
+
+class Room:
+    """Room for `most` runs in memory; `runs` are those that are there."""
+
+    def __init__(self, most: int, runs: Sized, brake: Brake) -> None:
+        # Two halves take turns: while one is being written, the other is being decided.
+        self.half = min(-(-most // 2), _CLAIM_LIMIT)
+        self._most = most
+        self._runs = runs
+        self._brake = brake
+
+    @property
+    def left(self) -> int:
+        """For any run."""
+        return 0 if self._brake.stopping else max(min(self._most - len(self._runs), self.half), 0)
+
+    @property
+    def spare(self) -> int:
+        """Beyond that, for runs that wind down or have something unknown.
+
+        Only while new work that waits for room to call may be what fills the memory.
+        """
+        if self._brake.stopping or not self._brake.lanes.crowded:
+            return 0
+        return max(self._most + -(-self._most // _SPARE) - len(self._runs), 0)
