@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from saga.definition.keys import forward_key, undo_key
+from saga.definition.keys import undo_key
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.action_events import Intended
 from saga.machine.commands import Intend, Rejected, Rejection, Unfreezable
+from saga.machine.intended import forward_intent
 from saga.machine.plan import begins
-from saga.machine.state import FORWARD, UNDO, Action, RunState, step_of
+from saga.machine.state import UNDO, Action, RunState, step_of
 
 __all__ = ["frozen_intent"]
 
@@ -38,35 +39,18 @@ def _forward(
     digest: str,
     args: object,
 ) -> Intended:
-    step, generation = spec.steps[command.step].choice(command.choice), command.generation
+    step = spec.steps[command.step].choice(command.choice)
     before = state.newest(step.index, command.item)
-    effect, undo = step.effect, step.compensation
-    key = forward_key(
-        state.instance,
-        state.run_id,
-        step.name,
-        command.item,
-        target,
-        effect.version,
-        generation,
-        effect.provider.key_max,
-    )
-    return Intended(
-        key=key,
-        step=step.name,
-        item=command.item,
-        direction=FORWARD,
-        generation=generation,
-        effect=effect.name,
-        effect_version=effect.version,
+    return forward_intent(
+        state,
+        step,
         target=target,
         digest=digest,
         args=args,
-        of_key=None,
+        deadline_at=_deadline(_same(before, command), step.effect, command.at),
+        item=command.item,
+        generation=command.generation,
         replaces=None if before is None else before.key,
-        deadline_at=_deadline(_same(before, command), effect, command.at),
-        undo=undo.label if undo else None,
-        undo_key=undo_key(key, undo.version, 1, undo.provider.key_max) if undo else None,
     )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from saga.definition.canonical import digest
-from saga.definition.keys import forward_key
 from saga.definition.spec import SagaSpec, StepSpec
-from saga.machine.action_events import Intended, Refused
+from saga.machine.action_events import Refused
 from saga.machine.events import Event, Spread
 from saga.machine.forward import begins_in_time
+from saga.machine.intended import forward_intent
 from saga.machine.items import BadItems, listed
-from saga.machine.state import FORWARD, RunState
+from saga.machine.state import RunState
 
 __all__ = ["spread"]
 
@@ -32,34 +32,9 @@ def spread(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 def _refused(state: RunState, step: StepSpec, text: str, now: float) -> list[Event]:
     """Nothing of it is begun: the step counts as refused, as one whose arguments cannot be."""
-    effect, undo = step.effect, step.compensation
-    key = forward_key(
-        state.instance,
-        state.run_id,
-        step.name,
-        None,
-        "-",
-        effect.version,
-        1,
-        effect.provider.key_max,
-    )
-    intent = {"contract": effect.label, "target": "-", "arguments": None}
-    intended = Intended(
-        key=key,
-        step=step.name,
-        item=None,
-        direction=FORWARD,
-        generation=1,
-        effect=effect.name,
-        effect_version=effect.version,
-        target="-",
-        digest=digest(intent),
-        args=None,
-        of_key=None,
-        replaces=None,
-        undo=undo.label if undo else None,
-        undo_key=None,
-        deadline_at=None,
+    intent = {"contract": step.effect.label, "target": "-", "arguments": None}
+    intended = forward_intent(
+        state, step, target="-", digest=digest(intent), args=None, deadline_at=None
     )
     error = {"type": "BadItems", "text": text, "leaves": []}
-    return [intended, Refused(key=key, attempt=0, error=error, settles=True, due=now)]
+    return [intended, Refused(key=intended.key, attempt=0, error=error, settles=True, due=now)]

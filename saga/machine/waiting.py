@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from math import inf
 
 from saga.definition.canonical import digest
-from saga.definition.keys import forward_key
 from saga.definition.spec import SagaSpec, StepSpec, WaitSpec
-from saga.machine.action_events import Intended, Landed, Refused, WaitBegun
+from saga.machine.action_events import Landed, Refused, WaitBegun
 from saga.machine.commands import Rejected, Rejection, Signal
 from saga.machine.events import Event, Signalled
 from saga.machine.facts import Json
 from saga.machine.forward import begins_in_time, goes_forward, leads_on
+from saga.machine.intended import forward_intent
 from saga.machine.paths import at_path
-from saga.machine.state import FORWARD, RunState, step_of
+from saga.machine.state import RunState, step_of
 
 __all__ = ["begun_waits", "ended_waits", "signalled"]
 
@@ -33,7 +33,6 @@ def begun_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _begun(state: RunState, step: StepSpec, wait: WaitSpec, now: float) -> list[Event]:
-    key = forward_key(state.instance, state.run_id, step.name, None, "-", step.effect.version, 1)
     until, fault = None, ""
     if wait.time is not None:
         until = now + wait.time
@@ -41,26 +40,17 @@ def _begun(state: RunState, step: StepSpec, wait: WaitSpec, now: float) -> list[
         until, fault = _moment(state, wait.until)
     args = {"until": None if wait.until is None else at_path(state, wait.until)}
     intent = {"contract": step.effect.label, "target": "-", "arguments": args}
-    intended = Intended(
-        key=key,
-        step=step.name,
-        item=None,
-        direction=FORWARD,
-        generation=1,
-        effect=step.effect.name,
-        effect_version=step.effect.version,
+    intended = forward_intent(
+        state,
+        step,
         target="-",
         digest=digest(intent),
         args=args,
-        of_key=None,
-        replaces=None,
-        undo=None,
-        undo_key=None,
         deadline_at=None if wait.limit is None else now + wait.limit,
     )
     if fault:
-        return [intended, _refused(key, "NoMoment", fault, now)]
-    return [intended, WaitBegun(key=key, until=until)]
+        return [intended, _refused(intended.key, "NoMoment", fault, now)]
+    return [intended, WaitBegun(key=intended.key, until=until)]
 
 
 def _moment(state: RunState, path: tuple[str, ...]) -> tuple[float | None, str]:

@@ -61,8 +61,8 @@ LIST_MUTATIONS = {
         f"keys query each serial / {CANCEL}",
     ),
     "two items share a key": Mutation(
-        "intents",
-        "        command.item,\n        target,\n",
+        "intended",
+        "        item,\n        target,\n",
         "        None,\n        target,\n",
         "law 2",
         f"keys query each / {CANCEL}",
