@@ -44,6 +44,7 @@ def run(
     input: I | Mapping[str, Any],  # noqa: A002  the word of the surface
     *,
     answers: Mapping[str, Any] | None = None,
+    approved: Mapping[str, Sequence[str]] | None = None,
     lifespan: Lifespan | None = None,
 ) -> Run:
     """Run `saga` until it has ended or waits for a person, and give the run as it stands then.
@@ -51,8 +52,9 @@ def run(
     `answers` says what effects answer instead of being called: by the name of the step, or
     `"charge/undo"` for its compensation. An answer is a receipt (a model or its dict), an exception
     to be raised, a function of the call, or a list of these, one for each attempt; the last one
-    stays. That of a `Wait` is what its signal brings; without one nobody signals, and nobody
-    approves anything. Effects without an answer run for real, with the resources of `lifespan`.
+    stays. That of a `Wait` is what its signal brings; without one nobody signals. `approved` says
+    by whom, step by step: they agree as soon as they are asked; nobody else does. Effects without
+    an answer run for real, with the resources of `lifespan`.
 
     Raises `BadInput` for an answer to a step that the saga does not have.
     """
@@ -68,23 +70,45 @@ def run(
             client.start(saga, input, run_id=_RUN_ID)
             for name, payload in signals.items():
                 client.signal(_RUN_ID, name, payload, message_id="test")
-            return run_to_end(clock, lambda: _to_rest(scripted, lifespan, client, url, clock))
+            people = approved or {}
+            return run_to_end(
+                clock, lambda: _to_rest(scripted, lifespan, client, url, clock, people)
+            )
         finally:
             client.close()
 
 
 async def _to_rest(
-    saga: Saga[Any], lifespan: Lifespan | None, client: Client, url: str, clock: MovingClock
+    saga: Saga[Any],
+    lifespan: Lifespan | None,
+    client: Client,
+    url: str,
+    clock: MovingClock,
+    people: Mapping[str, Sequence[str]],
 ) -> Run:
     app = App(saga, lifespan=lifespan)
     async with _Orchestrator(app, url, lease=_LEASE, poll=_POLL, clock=clock) as orchestrator:
         for _ in range(_ROUNDS):
             await orchestrator.run_until_idle()
+            if _approve(client, people):
+                continue
             now = client.show(_RUN_ID)
             if now.phase == "ended" or now.cases or now.due_at is None:
                 return now
             clock.move(now.due_at.timestamp() - clock.now())
     raise SagaError(f"the run does not come to rest within {_ROUNDS} waits")
+
+
+def _approve(client: Client, people: Mapping[str, Sequence[str]]) -> bool:
+    """Whether somebody has agreed who is asked and has not yet."""
+    for one in client.approvals():
+        for person in people.get(one.step, ()):
+            if person not in one.given:
+                client.approve(
+                    _RUN_ID, one.step, version=one.version, digest=one.digest, actor=person
+                )
+                return True
+    return False
 
 
 class _Shift(Shift):

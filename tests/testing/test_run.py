@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from saga import (
+    Approval,
     BadInput,
     Call,
     Compensation,
@@ -104,3 +105,20 @@ def test_an_undo_can_be_scripted_and_a_function_is_given_the_call() -> None:
 def test_an_answer_for_no_step_is_a_mistake() -> None:
     with pytest.raises(BadInput, match="fligth"):
         run(trips, Trip(city="Rome"), answers={"fligth": Refused("full")})
+
+
+def test_people_agree_as_soon_as_they_are_asked() -> None:
+    """Two of them where two are needed; one is not enough."""
+    asked = Step(
+        "hotel",
+        Effect("hotel.book", book),
+        args=trip,
+        compensation=Compensation("hotel.drop", drop),
+        approval=Approval(by=["ada", "bob"], people=2, expires=timedelta(hours=1)),
+    )
+    careful = Saga("careful", trip, [asked, flight])
+    both = run(careful, Trip(city="Rome"), approved={"hotel": ["ada", "bob"]})
+    assert (both.outcome, calls) == ("completed", ["hotel", "flight"])
+    alone = run(careful, Trip(city="Rome"), approved={"hotel": ["ada"]})
+    assert (alone.outcome, alone.cause) == ("compensated", "deadline")
+    assert calls == ["hotel", "flight"]
