@@ -64,7 +64,7 @@ def _hostile(output: str) -> str:
 
 
 ROWS = (
-    Row("every way of small sagas", "pytest -q tests/machine/test_walk.py", _last("walks,")),
+    Row("every way of small sagas", "tests.machine.every_walk", _last("walks,")),
     Row("the decision table", "pytest -q tests/machine/test_table.py", _last("passed|failed")),
     Row("seeded faults of the machine, by layer", "tests.machine.layers", _last("seeded faults")),
     Row("the model of the protocol", "tests.protocol", _last("states,")),

@@ -1,12 +1,13 @@
 """Which sagas are walked, and what may go wrong in each: few things at a time, all combinations.
 
-Names read `steps / what may go wrong`. What nobody can promise is left out where it happens, with
-its reason (`tests.machine.moves`).
+All of them: `python -m tests.machine.every_walk`. Names read `steps / what may go wrong`. What
+nobody can promise is left out where it happens, with its reason (`tests.machine.moves`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
 
 from saga.definition.spec import SagaSpec
 from tests.machine.budget_walks import budget_walks
@@ -14,7 +15,7 @@ from tests.machine.edges import Budget
 from tests.machine.sagas import line, saga
 from tests.machine.walk import Walk
 
-__all__ = ["WALKS"]
+__all__ = ["SHORT", "WALKS"]
 
 PROVIDERS = ("keys query", "keys", "query", "nothing")
 
@@ -70,7 +71,7 @@ ONE_STEP = (
 THOROUGH = ("", "blind", "irreversible")  # the others differ little when a probe cannot say
 
 
-def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
+def _steps() -> Iterator[tuple[str, SagaSpec, str, bool]]:
     """Name, saga, trouble, and whether calls are made in threads."""
     for provider in PROVIDERS:
         for special in ONE_STEP:
@@ -80,16 +81,20 @@ def _walks() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         for trouble in ("a person twice", "many not sent, a slow owner"):
             yield f"{provider}, deadline", line(provider, deadline=3.0), trouble, False
         yield from _stragglers(provider)
-        yield from _waits(provider)
-        yield from _approvals(provider)
-        yield from _groups(provider)
-        yield from _items(provider)
-        yield from _alternatives(provider)
-        yield from _savepoints(provider)
-        yield from budget_walks(provider)
         yield from _in_threads(provider)
         yield from _two_steps(provider)
     yield from _graphs()
+
+
+def _blocks(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
+    """Each block at one kind of provider."""
+    yield from _waits(provider)
+    yield from _approvals(provider)
+    yield from _groups(provider)
+    yield from _items(provider)
+    yield from _alternatives(provider)
+    yield from _savepoints(provider)
+    yield from budget_walks(provider)
 
 
 def _waits(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
@@ -284,15 +289,16 @@ def _graphs() -> Iterator[tuple[str, SagaSpec, str, bool]]:
         yield name, saga(two, branches), "refusals, a cancel, a person", False
 
 
-def _all() -> dict[str, Walk]:
+def _made(rows: Iterable[tuple[str, SagaSpec, str, bool]]) -> dict[str, Walk]:
     walks: dict[str, Walk] = {}
-    asked: dict[
-        SagaSpec, set[Hashable]
-    ] = {}  # what one walk has asked of a saga, the next need not
-    for name, spec, trouble, threaded in _walks():
+    # What one walk has asked of a saga, the next need not.
+    asked: dict[SagaSpec, set[Hashable]] = {}
+    for name, spec, trouble, threaded in rows:
         walk = Walk(spec, TROUBLES[trouble], threaded, asked=asked.setdefault(spec, set()))
         walks[f"{name} / {trouble}"] = walk
     return walks
 
 
-WALKS = _all()
+WALKS = _made(chain(_steps(), *map(_blocks, PROVIDERS)))
+# In the tests: blocks at the provider that can do everything, and at the one that can do nothing.
+SHORT = list(_made(chain(_steps(), _blocks("keys query"), _blocks("nothing"))))
