@@ -11,6 +11,7 @@ from typing import Any
 from saga.journal.history import History
 from saga.machine.approving import open_approvals
 from saga.machine.facts import Error, Json
+from saga.machine.forward import winds_down
 from saga.machine.settlement import Line, settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
 from saga.spent import Spent, run_budget
@@ -226,7 +227,7 @@ def _step(history: History, index: int) -> StepView:
     reversible = step_of(state.steps, action).compensation is not None
     if undo is not None:
         undoing = _action(undo)
-    elif state.phase == "compensating" and reversible and action.state == "landed":
+    elif winds_down(state, step) and reversible and action.state == "landed":
         undoing = ActionView("waiting", 0, action.undo_key, None, None)
     return StepView(
         step.name,

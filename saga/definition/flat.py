@@ -41,16 +41,11 @@ def _add(
     for entry in entries:
         after = before if entry.after is None else _expanded(entry.after)
         if isinstance(entry, Savepoint):
-            if entry.name in flat.savepoints:
-                raise DefinitionError(
-                    "duplicate-savepoint",
-                    f"there are two savepoints {entry.name!r}",
-                    remedy="Give each its own name, and use each once",
-                )
-            flat.savepoints.add(entry.name)
+            _name(flat, {entry.name})
             _add(flat, entry.steps, after, (*path, (entry.name, False)))
             _add(flat, entry.instead, after, (*path, (entry.name, True)))
         elif isinstance(entry, SubSaga):
+            _name(flat, {name for inner in entry.paths.values() for name, _ in inner})
             flat.steps += entry.steps
             flat.follows |= {id(step): step.after or after for step in entry.steps}
             flat.paths |= {one: (*path, *inner) for one, inner in entry.paths.items()}
@@ -59,6 +54,16 @@ def _add(
             flat.follows[id(entry)] = after
             flat.paths[id(entry)] = path
         before = _expanded([entry])
+
+
+def _name(flat: Flat, names: set[str]) -> None:
+    for name in names & flat.savepoints:
+        raise DefinitionError(
+            "duplicate-savepoint",
+            f"there are two savepoints {name!r}",
+            remedy="Give each its own name, and use each once",
+        )
+    flat.savepoints |= names
 
 
 def _expanded(after: Sequence[Step[Any, Any] | Followed]) -> _Steps:

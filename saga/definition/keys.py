@@ -83,8 +83,10 @@ def item_name(value: object) -> str:
     """
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or not value:
-        raise ValueError("it is neither text nor a whole number")
+    if value == "":
+        raise ValueError("it is empty")
+    if not isinstance(value, str):
+        raise ValueError("it is neither text nor a whole number")  # noqa: TRY004  a fault of data
     if len(value) <= _NAME_MAX and re.fullmatch(_ID, value):
         return value
     return hashlib.sha256(value.encode()).hexdigest()[:_HASH_LENGTH]

@@ -108,6 +108,10 @@ class Step(Generic[A, R]):
         self.args = bound(args, what)
         self.build = compile_binding(self.args.binding)
         _check_models(self)
+        if isinstance(instead, Step):
+            raise DefinitionError(
+                "bad-instead", f"{what}: instead= is one step", remedy="Write instead=[…], a list"
+            )
         self.instead = tuple(instead)
         for other in self.instead:
             _check_alternative(self, other)

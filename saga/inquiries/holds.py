@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from saga.definition.keys import place_of
+from saga.definition.spec import StepSpec
 from saga.inquiries.hold import Hold, clock_time
 from saga.inquiries.listing import items_hold, sent_hold
 from saga.inquiries.sleeping import wait_hold
 from saga.journal.history import History
 from saga.journal.pauses import Pause
-from saga.machine.budgets import paused
-from saga.machine.forward import goes_forward
+from saga.machine.budgets import awaits_raise
+from saga.machine.forward import goes_forward, winds_down
 from saga.machine.items import next_items
-from saga.machine.moves import Move, Next
+from saga.machine.moves import LEAVING, Move, Next
 from saga.machine.state import FORWARD, UNDO, Action, step_of
 from saga.machine.unwinding import undo_ready
 from saga.machine.watching import last_reading
@@ -57,9 +58,12 @@ def action_holds(
             if (held := sent_hold(history, action)) is not None:
                 yield held
             continue
-        pause = _pause(history, action.step, action.direction, pauses)
-        if pause is not None and move.next in (Next.SEND, Next.RENEW):
-            yield _paused(history, action.step, pause)
+        step = step_of(history.spec.steps, action)
+        if move.next is Next.INSTEAD:
+            step = history.spec.steps[action.step].choice(action.choice + 1)
+        pause = _pause(history, step, action.direction, pauses)
+        if pause is not None and move.next in LEAVING:
+            yield _paused(step, pause)
         else:
             yield _move_hold(history, action, move, now)
 
@@ -92,32 +96,37 @@ def step_holds(
     spec, state = history.spec, history.state
     if state.phase == "running" and goes_forward(state, now) and not state.lacks_turn:
         for index in state.ready:
-            pause = _pause(history, index, FORWARD, pauses)
             step = spec.steps[index]
+            pause = _pause(history, step, FORWARD, pauses)
             if pause:
-                yield _paused(history, index, pause)
-            elif paused(state):
+                yield _paused(step, pause)
+            elif awaits_raise(state):
                 yield _budget_hold(history, step.name)
             elif step.each is not None and not next_items(state, step):
                 yield items_hold(history, step)
             else:
                 yield _due(step.name, FORWARD)
-    if state.phase == "compensating":
-        ready = {of.step for of in undo_ready(spec, state, now)}
-        for step in reversed(spec.steps):
-            if step.index in ready:
-                yield _due(step.name, UNDO)
-            elif _to_be_undone(history, step.index):
-                yield _undo_waits(history, step.index)
+    yield from _way_back(history, now)
+
+
+def _way_back(history: History, now: float) -> Iterator[Hold]:
+    """Undos that have no intent yet."""
+    spec, state = history.spec, history.state
+    ready = {of.step for of in undo_ready(spec, state, now)} if state.way_back else set()
+    for step in reversed(spec.steps) if state.way_back else ():
+        if step.index in ready:
+            yield _due(step.name, UNDO)
+        elif winds_down(state, step) and _to_be_undone(history, step.index):
+            yield _undo_waits(history, step.index)
 
 
 def _pause(
-    history: History, index: int, direction: str, pauses: Mapping[tuple[str, str], Pause]
+    history: History, step: StepSpec, direction: str, pauses: Mapping[tuple[str, str], Pause]
 ) -> Pause | None:
     """The pause that keeps a step from going forward; undos go on."""
     if direction != FORWARD:
         return None
-    effect = history.spec.steps[index].effect
+    effect = step.effect
     names = (("saga", history.spec.name), ("effect", effect.name))
     for name in (*names, ("provider", effect.provider.name)):
         if name in pauses:
@@ -125,15 +134,14 @@ def _pause(
     return None
 
 
-def _paused(history: History, index: int, pause: Pause) -> Hold:
-    step = history.spec.steps[index].name
+def _paused(step: StepSpec, pause: Pause) -> Hold:
     who = f" by {pause.actor}" if pause.actor else ""
     return Hold(
         rule="paused",
-        text=f"{step} is not sent: {pause.kind} {pause.name} is paused",
+        text=f"{step.name} is not sent: {pause.kind} {pause.name} is paused",
         evidence=(f"paused at {clock_time(pause.at)}{who}: {pause.reason}",),
         freed_by=f"saga resume --{pause.kind} {pause.name}",
-        step=step,
+        step=step.name,
         direction=FORWARD,
     )
 
@@ -164,10 +172,10 @@ def _due(step: str, direction: str) -> Hold:
 
 
 def _to_be_undone(history: History, index: int) -> bool:
-    if history.spec.steps[index].compensation is None:
-        return False
     return any(
-        action.undoing is None and action.state in ("landed", "unknown")
+        action.undoing is None
+        and action.state in ("landed", "unknown")
+        and step_of(history.spec.steps, action).compensation is not None
         for action in history.state.progress[index].newest.values()
     )
 
@@ -181,7 +189,9 @@ def _undo_waits(history: History, index: int) -> Hold:
             later.add(one)
             queue += steps[one].before
     way_back = history.state.way_back
-    unsettled = [steps[one].name for one in sorted(later) if way_back[one].holding]
+    unsettled = [
+        steps[one].name for one in sorted(later) if one in way_back and way_back[one].holding
+    ]
     behind = ", ".join(unsettled) or steps[index].name
     return Hold(
         rule="undo_waits",

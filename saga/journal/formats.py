@@ -11,13 +11,12 @@ from typing import Any, TypeAlias
 
 __all__ = ["FORMAT", "completed"]
 
-FORMAT = 2
+FORMAT = 3
 
 _Added: TypeAlias = Mapping[str, Callable[[Mapping[str, Any], float], Any]]
 
-# Format 2: what an event of format 1, recorded at a time, says about each new field.
+# What an event that was recorded at a time says about each field that is new in the next format.
 _SINCE_1: Mapping[str, _Added] = {
-    "started": {"resource": lambda _, __: None},
     "intended": {"replaces": lambda _, __: None},
     "refused": {"due": lambda _, at: at},
     "unknown": {
@@ -29,6 +28,8 @@ _SINCE_1: Mapping[str, _Added] = {
     "undone": {"watch": lambda _, __: None},
     "winding_down": {"reason": lambda _, __: ""},
 }
+_SINCE_2: Mapping[str, _Added] = {"started": {"resource": lambda _, __: None}}
+_SINCE = {1: _SINCE_1, 2: _SINCE_2}
 
 
 def _is_lost(event: Mapping[str, Any]) -> bool:
@@ -43,8 +44,12 @@ def completed(
 
     What has other fields than it had then is given back as it is: it is damage.
     """
-    added = _SINCE_1.get(event["kind"], {})
+    if written >= FORMAT:
+        return event
+    added: dict[str, Callable[[Mapping[str, Any], float], Any]] = {}
+    for number in range(written, FORMAT):
+        added |= _SINCE[number].get(event["kind"], {})
     then = tuple(name for name in names if name not in added)
-    if written >= FORMAT or not added or tuple(event) != then:
+    if not added or tuple(event) != then:
         return event
     return {name: added[name](event, at) if name in added else event[name] for name in names}

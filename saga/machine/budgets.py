@@ -24,6 +24,7 @@ from saga.machine.spending import costs
 from saga.machine.state import FORWARD, Action, RunState, step_of
 
 __all__ = [
+    "awaits_raise",
     "budget_text",
     "counts_probes",
     "ended_probe",
@@ -33,7 +34,6 @@ __all__ = [
     "least_raise",
     "limits",
     "lost_probes",
-    "paused",
     "raised",
     "stands_back",
     "too_much",
@@ -75,7 +75,7 @@ def is_asked(state: RunState, action: Action) -> bool:
     return state.spending is not None and action.key in state.spending.asking
 
 
-def paused(state: RunState) -> bool:
+def awaits_raise(state: RunState) -> bool:
     """Whether a person is asked about the budget: nothing new begins until then."""
     return state.spending is not None and state.spending.case is not None
 
@@ -142,9 +142,12 @@ def _wanted(spec: SagaSpec, state: RunState, action: Action) -> list[_Excess]:
 
 
 def least_raise(spec: SagaSpec, state: RunState, action: Action) -> str:
-    """The least that a person must say so that an action goes on; empty if it may already."""
+    """The least that a person must say so that an action goes on: where a higher limit has been
+    deployed since, the limits as they are.
+    """
     wanted = _wanted(spec, state, action)
-    return ", ".join(f"{one.name}={shown(one.needed)}" for one in wanted)
+    least = {one.name: one.needed for one in wanted} or limits(spec, state)
+    return ", ".join(f"{name}={shown(limit)}" for name, limit in least.items())
 
 
 def budget_text(spec: SagaSpec, state: RunState, action: Action) -> str:
@@ -170,7 +173,7 @@ def raised(
     spec: SagaSpec, state: RunState, action: Action, evidence: str | None
 ) -> list[Event] | str:
     """The limits that a person has given in words, as events; or what is wrong with them."""
-    most = limits(spec, state)
+    most, wanted = limits(spec, state), _wanted(spec, state, action)
     events: list[Event] = []
     given: dict[str, Decimal] = {}
     for part in (evidence or "").split(","):
@@ -183,11 +186,11 @@ def raised(
             return f"this saga has no budget {name!r}; it has {', '.join(most)}"
         if name in (CALLS, ATTEMPTS) and limit % 1:
             return f"{name} are counted in whole numbers"
-        if limit <= most[name]:
+        if limit <= most[name] and wanted:
             return f"{name} may be up to {shown(most[name])} already: give more"
         given[name] = limit
         events.append(BudgetRaised(budget=name, limit=found[2]))
-    for one in _wanted(spec, state, action):
+    for one in wanted:
         if one.needed > given.get(one.name, one.limit):
             return f"that is not enough: it takes at least {one.name}={shown(one.needed)}"
     return events

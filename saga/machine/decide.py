@@ -40,6 +40,7 @@ from saga.machine.commands import (
 from saga.machine.events import CancelRecorded, Event, Started, TurnTaken
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
+from saga.machine.forward import is_final
 from saga.machine.intents import frozen_intent
 from saga.machine.items import holds
 from saga.machine.plan import asks, sends
@@ -250,8 +251,7 @@ def _cancel(spec: SagaSpec, state: RunState, command: Cancel) -> Decision:
     if state.phase == "compensating":
         return Rejected(Rejection.WINDING_DOWN, f"run {state.run_id} is winding down already")
     if state.past_pivot:
-        pivots = (step for step in spec.steps if step.pivot)
-        name = next(step.name for step in pivots if state.progress[step.index].done)
+        name = next((step.name for step in spec.steps if is_final(state, step)), "a pivot")
         return Rejected(
             Rejection.POINT_OF_NO_RETURN,
             f"step {name} has happened, and from there on the run only goes forward",

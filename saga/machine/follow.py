@@ -9,7 +9,7 @@ from __future__ import annotations
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Absent, Accepted, Skipped
 from saga.machine.approving import expired_approvals
-from saga.machine.budgets import budget_text, exceeded, paused
+from saga.machine.budgets import awaits_raise, budget_text, exceeded
 from saga.machine.dead_ends import dead_end, spent
 from saga.machine.events import (
     CaseClosed,
@@ -45,7 +45,7 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    if paused(state) and (room := _room_again(spec, state, now)):
+    if awaits_raise(state) and (room := _room_again(spec, state, now)):
         return room
     if spec.spreads and (lists := spread(spec, state, now)):
         return lists
@@ -198,7 +198,7 @@ def case_for(
     text = (
         budget_text(spec, state, action)
         if kind == "budget"
-        else dead_end(kind, spec.steps[action.step], action, contract_of(spec, action))
+        else dead_end(kind, step_of(spec.steps, action), action, contract_of(spec, action))
     )
     return CaseOpened(
         case=f"{state.run_id}/{len(state.cases) + 1 + offset}",
@@ -246,9 +246,12 @@ def _beyond_undo(spec: SagaSpec, state: RunState) -> list[Event]:
     stranded = [
         action
         for step in spec.steps
-        if step.irreversible
+        if step.irreversible or any(one.irreversible for one in step.instead)
         for action in state.progress[step.index].newest.values()
-        if action.state == "landed" and action.case is None and not action.answered_for
+        if action.state == "landed"
+        and step_of(spec.steps, action).irreversible
+        and action.case is None
+        and not action.answered_for
     ]
     return [case_for(spec, state, action, "late", i) for i, action in enumerate(stranded)]
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from math import inf
 
 from saga.definition.spec import SagaSpec, StepSpec
-from saga.machine.state import RunState
+from saga.machine.state import RunState, step_of
 
 __all__ = [
     "begins_in_time",
     "goes_forward",
     "group_deadline",
+    "is_final",
     "is_on_path",
     "is_turned_back",
     "leads_on",
+    "may_come",
     "stopped",
     "unfinished",
     "winds_down",
@@ -38,6 +40,23 @@ def is_on_path(state: RunState, step: StepSpec) -> bool:
     return all(
         alternative is (state.savepoints.get(name) == "instead") for name, alternative in step.path
     )
+
+
+def is_final(state: RunState, step: StepSpec) -> bool:
+    """Whether what a step has done stays: it cannot be undone, or it is a pivot and whole."""
+    landed = [
+        action
+        for action in state.progress[step.index].newest.values()
+        if action.state == "landed" and not action.late
+    ]
+    if any(step_of(state.steps, action).irreversible for action in landed):
+        return True
+    return step.declared_pivot and bool(landed) and state.is_done(step.index)
+
+
+def may_come(state: RunState, step: StepSpec) -> bool:
+    """Whether a step may still be on the path of the run, now or once it has gone back."""
+    return all(alternative or name not in state.savepoints for name, alternative in step.path)
 
 
 def is_turned_back(state: RunState, step: StepSpec) -> bool:
@@ -79,7 +98,7 @@ def unfinished(spec: SagaSpec, state: RunState, group: str) -> StepSpec | None:
     for step in spec.steps:
         progress = state.progress[step.index]
         left = progress.done < progress.size and is_on_path(state, step)
-        if left and group in step.groups:
+        if left and group in step.groups and not is_turned_back(state, step):
             return step
     return None
 

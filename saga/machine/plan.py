@@ -11,7 +11,7 @@ from math import inf
 from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
-from saga.machine.budgets import counts_probes, exceeded, is_asked, paused
+from saga.machine.budgets import awaits_raise, counts_probes, exceeded, is_asked
 from saga.machine.commands import Intend, Unfreezable
 from saga.machine.follow import consequences
 from saga.machine.forward import begins_in_time, goes_forward, unfinished
@@ -124,10 +124,9 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
     if state.strays or state.way_back:
         todo += [BeginNow(of.step, of.key, 1, of.item) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
-        for index in () if paused(state) else state.ready:
+        for index in () if awaits_raise(state) else state.ready:
             step = spec.steps[index]
-            in_time = not spec.limits or begins_in_time(spec, state, step, now)
-            if step.wait is None and in_time:
+            if step.wait is None and begins_in_time(spec, state, step, now):
                 todo += [BeginNow(index, None, 1, item) for item in next_items(state, step)]
         if not state.past_pivot and (spec.limits or state.deadline_at is not None):
             due += [at for at in _deadlines(spec, state) if at > now]
@@ -195,7 +194,7 @@ def begins(spec: SagaSpec, state: RunState, command: Intend | Unfreezable) -> bo
     if (command.choice, command.generation) != (0, 1):
         return False
     if of is None:
-        calls = spec.steps[step].wait is None and step in state.ready and not paused(state)
+        calls = spec.steps[step].wait is None and step in state.ready and not awaits_raise(state)
         calls = calls and command.item in next_items(state, spec.steps[step])[:1]
         return calls and begins_in_time(spec, state, spec.steps[step], now)
     return may_undo(spec, state, of, now)

@@ -63,8 +63,9 @@ def tally(state: RunState, spending: Spending, event: Event) -> None:
             return
         case CaseOpened() if event.case_kind == "budget":
             spending.case = event.case
-        case CaseClosed() if event.case == spending.case:
-            spending.case = None
+        case CaseClosed():
+            spending.case = None if event.case == spending.case else spending.case
+            _charge(state, spending, state.actions[state.cases[event.case].key])
         case ProbeBegun():
             spending.use(CALLS)
             spending.asking.add(event.key)
@@ -94,6 +95,6 @@ def _charge(state: RunState, spending: Spending, action: Action) -> None:
 
 
 def _may_have_landed(action: Action) -> bool:
-    if action.state == "landed" or action.watch is not None:
+    if action.state == "landed" or action.watch is not None or action.undone:
         return True
     return action.attempts > 0 and action.state not in ("refused", "absent", "skipped")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saga.definition.spec import StepSpec
 from saga.machine.events import PathTaken, Spread, TurnedBack
-from saga.machine.forward import is_on_path, is_turned_back
+from saga.machine.forward import is_final, is_on_path, is_turned_back
 from saga.machine.items import listed
 from saga.machine.state import RunState
 from saga.machine.wayback import come_round, turn_round
@@ -40,7 +40,8 @@ def path_taken(state: RunState, event: PathTaken) -> None:
     state.savepoints[event.savepoint] = "instead"
     come_round(state, [step for step in state.steps if (event.savepoint, False) in step.path])
     taken = [step for step in state.steps if is_on_path(state, step)]
-    done = {step.index for step in taken if state.is_done(step.index)}
+    # Another part of the run may be on its way back beside this one.
+    done = {one.index for one in taken if _counts(state, one) and state.is_done(one.index)}
     state.needed, state.done = len(taken), len(done)
     state.ready = [i for i in state.ready if is_on_path(state, state.steps[i])]
     for step in taken:
@@ -48,7 +49,8 @@ def path_taken(state: RunState, event: PathTaken) -> None:
         here = [i for i in step.after if is_on_path(state, state.steps[i])]
         progress.waits_for = len(here) - len(done.intersection(here))
         waits = progress.waits_for or len(progress.newest) == progress.size
-        if not waits and step.index not in done and step.index not in state.ready:
+        goes_on = _counts(state, step) and not waits and not state.is_done(step.index)
+        if goes_on and step.index not in state.ready:
             state.ready.append(step.index)
 
 
@@ -72,14 +74,11 @@ def _step_done(state: RunState, index: int) -> None:
     for later in state.steps[index].before:
         progress = state.progress[later]
         progress.waits_for -= 1
-        if not progress.waits_for and is_on_path(state, state.steps[later]):
+        if not progress.waits_for and _counts(state, state.steps[later]):
             state.ready.append(later)
 
 
 def whole_pivot(state: RunState, index: int) -> None:
     """A pivot is one when all of it is done and any of it has landed, whichever ended last."""
-    progress = state.progress[index]
-    if state.phase != "running" or not state.steps[index].pivot or progress.done < progress.size:
-        return
-    if any(action.state == "landed" for action in progress.newest.values()):
+    if state.phase == "running" and is_final(state, state.steps[index]):
         state.past_pivot = True

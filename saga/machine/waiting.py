@@ -15,7 +15,7 @@ from saga.machine.action_events import Landed, Refused, WaitBegun
 from saga.machine.commands import Rejected, Rejection, Signal
 from saga.machine.events import Event, Signalled
 from saga.machine.facts import Json
-from saga.machine.forward import begins_in_time, goes_forward, leads_on
+from saga.machine.forward import begins_in_time, goes_forward, may_come
 from saga.machine.intended import forward_intent
 from saga.machine.paths import at_path
 from saga.machine.state import RunState, step_of
@@ -132,7 +132,7 @@ def signalled(spec: SagaSpec, state: RunState, command: Signal) -> list[Event] |
     if (fault := _misfit(step, command.payload)) is not None:
         return Rejected(Rejection.NOT_POSSIBLE, fault)
     action = state.newest(step.index)
-    if not leads_on(state, step):
+    if not may_come(state, step):
         return Rejected(Rejection.NOT_POSSIBLE, f"the run has gone another way than {step.name}")
     if known is not None or (action is not None and action.state != "intended"):
         text = f"{step.name} does not wait any more"

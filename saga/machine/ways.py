@@ -13,7 +13,7 @@ from math import inf
 from saga.definition.spec import ContractSpec, SagaSpec, StepSpec
 from saga.machine.bounds import absence_bound, under_way
 from saga.machine.budgets import exceeded, held_up, stands_back
-from saga.machine.forward import begins_in_time, leads_on, winds_down
+from saga.machine.forward import begins_in_time, is_final, leads_on, winds_down
 from saga.machine.items import holds
 from saga.machine.moves import LEAVING, Move, Next
 from saga.machine.state import FORWARD, Action, RunState, step_of
@@ -151,8 +151,8 @@ def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -
     step = state.steps[action.step]
     if len(step.instead) > action.choice and not _declined(action):
         return Move(Next.INSTEAD, now)
-    if step.optional:
-        return Move(Next.SKIP, now)
+    if step.optional and not (step.each is not None and action.item is None):
+        return Move(Next.SKIP, now)  # a list that could not be gone over is no item of it
     if step.path and savepoint_of(state, step) is not None:
         return Move(Next.FAIL, now, cause)
     if state.past_pivot:
@@ -163,8 +163,7 @@ def _spent(state: RunState, action: Action, now: float, cause: str, kind: str) -
 def savepoint_of(state: RunState, step: StepSpec) -> str | None:
     """The innermost savepoint that a step can fail back to; behind a pivot there is none."""
     for name, alternative in reversed(step.path):
-        behind = [one for one in state.steps if one.pivot and (name, False) in one.path]
-        passed = any(state.progress[one.index].done for one in behind)
+        passed = any(is_final(state, one) for one in state.steps if (name, False) in one.path)
         if not alternative and name not in state.savepoints and not passed:
             return name
     return None

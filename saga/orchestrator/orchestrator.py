@@ -18,7 +18,7 @@ from typing import Any, Self
 from saga.clock import Clock
 from saga.definition.saga import App
 from saga.definition.tuning import Duration, seconds
-from saga.errors import SagaError
+from saga.errors import BadInput, SagaError
 from saga.ids import Ids
 from saga.journal.database import Database
 from saga.orchestrator.compiled import compile_saga
@@ -68,6 +68,8 @@ class Orchestrator:
         self._lease = seconds(lease, "lease")
         self._grace = seconds(grace, "grace", zero=True)
         self._poll = seconds(poll, "poll")
+        if type(threads) is not int or threads < 1:
+            raise BadInput(f"threads is {threads!r}", remedy="Give a whole number from 1 on")
         self._lanes = Lanes(Threads(threads))
         self._runs_at_once = runs_at_once
         self._clock = clock or Clock()

@@ -222,11 +222,23 @@ def _order(run: _Run) -> Iterator[Finding]:
         if of is None or of.superseded or of.late:
             continue
         if of.step not in after:
-            after[of.step] = successors(run.state, of.step)
+            after[of.step] = _behind(run.state, of.step)
         for step in after[of.step]:
             landed = forward.get(step, [])
             for one in landed[bisect_right(landed, undo.place, key=lambda it: it.place) :]:
                 yield 9, f"{one.key} landed after {undo.key}, the undo of what it follows"
+
+
+def _behind(state: RunState, index: int) -> list[int]:
+    """What may not land once a step is undone: all that follows it.
+
+    Where it was undone back to a savepoint the run has gone on, and what follows on the path taken
+    follows the other steps.
+    """
+    after = successors(state, index)
+    if is_on_path(state, state.steps[index]):
+        return after
+    return [one for one in after if not is_on_path(state, state.steps[one])]
 
 
 def _really(run: _Run) -> Iterator[Finding]:

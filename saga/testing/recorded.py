@@ -149,7 +149,7 @@ def _standing_after(state: RunState, step: int) -> Iterator[str]:
     for index in successors(state, step):
         for action in state.progress[index].newest.values():
             undo = state.undo_of(action)
-            if action.state != "landed" or state.steps[index].compensation is None:
+            if action.state != "landed" or step_of(state.steps, action).compensation is None:
                 continue
             done = undo is not None and undo.state in ("landed", "accepted")
             passed = undo is not None and undo.case is not None and not state.steps[index].hold

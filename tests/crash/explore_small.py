@@ -60,10 +60,11 @@ def spare(provider: Provider, *, probes: bool) -> _Flow:
 
 
 def detour(provider: Provider, *, probes: bool) -> _Flow:
-    """Two steps behind a savepoint, and one on the other path."""
+    """Two steps behind a savepoint, one on the other path, and one after it."""
     agency = _Agency(provider, probes=probes)
     first = [agency.step("train"), agency.step("seat")]
-    return agency.saga("detour", Savepoint("way", steps=first, instead=[agency.step("bus")]))
+    way = Savepoint("way", steps=first, instead=[agency.step("bus")])
+    return agency.saga("detour", way, agency.step("tour", reads=True))
 
 
 def nap(provider: Provider, *, probes: bool) -> _Flow:

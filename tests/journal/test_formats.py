@@ -14,6 +14,7 @@ import pytest
 
 from saga.journal.formats import FORMAT
 from saga.journal.records import read_record
+from saga.machine.events import Started
 from saga.machine.evolve import evolve
 from saga.machine.state import new_state
 from tests.machine.sagas import line
@@ -47,3 +48,13 @@ def test_only_what_the_earlier_format_had_is_completed() -> None:
         del body["events"][0]["digest"]
         with pytest.raises(ValueError, match="other fields"):
             read_record(json.dumps(body))
+
+
+def test_what_began_before_there_were_turns_is_exclusive_about_nothing() -> None:
+    """Format 2: a run says no resource."""
+    body = json.loads(JOURNALS[0]["bodies"][0])
+    (started,) = read_record(json.dumps({**body, "format": 2})).events
+    assert isinstance(started, Started)
+    assert started.resource is None
+    with pytest.raises(ValueError, match="other fields"):
+        read_record(json.dumps({**body, "format": FORMAT}))

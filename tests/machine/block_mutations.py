@@ -67,8 +67,8 @@ BLOCK_MUTATIONS = {
     ),
     "what follows a join begins after one of its branches": Mutation(
         "steps",
-        "if not progress.waits_for and is_on_path",
-        "if later not in state.ready and is_on_path",
+        "if not progress.waits_for and _counts",
+        "if later not in state.ready and _counts",
         "law 14",
         "join of query, one side optional / a lost answer, a refusal",
     ),
@@ -81,14 +81,15 @@ BLOCK_MUTATIONS = {
     ),
     "a required step is skipped": Mutation(
         "ways",
-        "    if step.optional:\n        return Move(Next.SKIP, now)",
+        "    if step.optional and not (step.each is not None and action.item is None):\n"
+        "        return Move(Next.SKIP, now)",
         "    if not state.past_pivot:\n        return Move(Next.SKIP, now)",
         "law 4",
         "keys query / many not sent, a slow owner",
     ),
     "the pivot is forgotten": Mutation(
         "steps",
-        'if any(action.state == "landed" for action in progress.newest.values()):',
+        'if state.phase == "running" and is_final(state, state.steps[index]):',
         "if False:",
         "law 8",
         "keys query pivot > keys query reads / a lost answer, a cancel",
@@ -141,7 +142,7 @@ BLOCK_MUTATIONS = {
     ),
     "a straggler that may land is given back": Mutation(
         "spending",
-        'if action.state == "landed" or action.watch is not None:',
+        'if action.state == "landed" or action.watch is not None or action.undone:',
         'if action.state == "landed":',
         "law budget",
         "query late priced, 2 EUR, 3 calls / a straggler, a person",

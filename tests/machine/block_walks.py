@@ -58,6 +58,8 @@ def _alternatives(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield f"{words} > {provider}", line(words, provider), "a lost answer, two refusals", False
     yield f"{provider} > {words}", line(provider, words), "a lost answer, two refusals", False
     yield f"{words} each", line(f"{words} each serial"), "a lost answer, two refusals", False
+    steps = f"{provider} else final", f"{provider} reads"
+    yield " > ".join(steps), line(*steps), "refusals, a cancel, a person", False
     steps = f"{provider} pivot", f"{provider} reads else"
     yield " > ".join(steps), line(*steps), "refusals, a person", False
     asked = f"{provider} approved else"
@@ -95,6 +97,14 @@ def _savepoints(provider: str) -> Iterator[tuple[str, SagaSpec, str, bool]]:
     yield name, saga(amid, [[], [0], [0], [1, 2]]), "two refusals", False
     late = f"{provider} pivot", f"{first} reads", f"{first} reads", f"{other} reads"
     yield " > ".join(late), saga(late, [[], [0], [1], [0]]), "refusals, a person", False
+    for special in ("else final", "optional pivot"):
+        steps = f"{first} {special}", first, other
+        name = f"{first} {special} > {first}, or {other}"
+        yield name, saga(steps, [[], [0], []]), "a lost answer, two refusals", False
+    pair = first, other, f"{provider} inner", f"{provider} outer"
+    name = f"({first}, or {other}) beside ({provider} inner, or {provider} outer)"
+    yield name, saga(pair, [[], [], [], []]), "two refusals", False
+    yield name, saga(pair, [[], [], [], []]), "a lost answer, a refusal", False
     nested = first, f"{first} inner", f"{first} outer", other
     yield " > ".join(nested), saga(nested, [[], [0], [0], []]), "two refusals", False
     yield " > ".join(nested), saga(nested, [[], [0], [0], []]), "a lost answer, a refusal", False

@@ -11,7 +11,7 @@ from saga.machine.action_events import Intended, Sending
 from saga.machine.budget_events import BudgetRaised, ProbeBegun
 from saga.machine.commands import Command, Resolve
 from saga.machine.events import CaseOpened, Event
-from saga.machine.forward import winds_down
+from saga.machine.forward import leads_on
 from saga.machine.plan import AskNow, Plan
 from saga.machine.spending import Spending
 from saga.machine.state import FORWARD, Action, RunState, step_of
@@ -55,6 +55,8 @@ def ledger(spec: SagaSpec, state: RunState, probes: int) -> dict[str, Decimal]:
 
 def _costs(spec: SagaSpec, action: Action) -> list[tuple[str, Decimal]]:
     found = []
+    if action.args is None:  # it could not be frozen, and costs nothing
+        return []
     for unit, price in step_of(spec.steps, action).effect.cost:
         cost = price if isinstance(price, Decimal) else Decimal(action.args[price])
         found.append((unit, max(cost, Decimal(0))))
@@ -63,7 +65,7 @@ def _costs(spec: SagaSpec, action: Action) -> list[tuple[str, Decimal]]:
 
 def _nothing_landed(action: Action) -> bool:
     """Surely, as far as anybody can tell: it never left, or every attempt of it did nothing."""
-    if action.watch is not None or action.state == "landed":
+    if action.watch is not None or action.state == "landed" or action.undone:
         return False
     return action.attempts == 0 or action.state in ("refused", "absent", "skipped")
 
@@ -120,7 +122,7 @@ def _over(
 
 def _stopped(spec: SagaSpec, state: RunState, action: Action) -> bool:
     stopping = state.cancel is not None or state.deadline_passed
-    if winds_down(state, step_of(spec.steps, action)):
+    if not leads_on(state, step_of(spec.steps, action)):
         return True
     return state.phase != "running" or (stopping and not state.past_pivot)
 

@@ -30,6 +30,7 @@ def check_indices(state: RunState) -> None:
     taken = {step.index for step in state.steps if is_on_path(state, step)}
     if state.needed != len(taken):
         raise LawBroken("14", f"{state.needed} steps are needed, and {len(taken)} are")
+    on_path = set(taken)
     taken -= {step.index for step in state.steps if is_turned_back(state, step)}
     landed = {step.index for step in state.steps if _is_done(state.progress[step.index])} & taken
     ready = {
@@ -37,7 +38,7 @@ def check_indices(state: RunState) -> None:
         for index in taken
         if state.phase
         and len(state.progress[index].newest) < state.progress[index].size
-        and landed.issuperset(taken.intersection(state.steps[index].after))
+        and landed.issuperset(on_path.intersection(state.steps[index].after))
     }
     if (set(state.active), sorted(state.ready), state.done) != (
         active,
@@ -107,7 +108,7 @@ def _way_back(state: RunState) -> None:
             if one.state == "landed"
             and one.undoing is None
             and not one.late
-            and step.compensation is not None
+            and step_of(state.steps, one).compensation is not None
         ]
         if reachable and undoable:
             frontier.add(step.index)

@@ -19,7 +19,11 @@ def item_begins(spec: SagaSpec, state: RunState, event: Intended) -> None:
     states = {item: one.state for item, one in progress.newest.items()}
     if each.on_unknown == "hold_all" and any(map(_in_doubt, progress.newest.values())):
         raise LawBroken("each", f"{event.key} begins while another item is unknown")
-    moving = [state for state in states.values() if state in ("sending", "not_sent", "intended")]
+    moving = [
+        one
+        for one in progress.newest.values()
+        if one.case is None and one.state in ("sending", "not_sent", "intended")
+    ]
     if len(moving) >= each.parallel:
         raise LawBroken("each", f"{event.key} is one too many at once")
     batch = (each.batch or progress.size) or 1

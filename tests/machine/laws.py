@@ -96,7 +96,10 @@ def _no_way_back(spec: SagaSpec, state: RunState) -> bool:
     for step, progress in zip(spec.steps, state.progress, strict=True):
         states = [one.state for one in progress.newest.values()]
         whole = len(states) == progress.size and set(states) <= {"landed", "skipped"}
-        if step.pivot and "landed" in states and (step.irreversible or whole):
+        landed = [one for one in progress.newest.values() if one.state == "landed"]
+        if any(step_of(spec.steps, one).irreversible for one in landed):
+            return True
+        if step.declared_pivot and landed and whole:
             return True
     return False
 

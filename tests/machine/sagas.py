@@ -51,6 +51,7 @@ WORDS = {
     "other": "it lies behind that savepoint, on its other path",
     "inner": "within that path, on the first path of a savepoint of its own",
     "outer": "within that path, on the other path of that one",
+    "final": "that alternative cannot be undone",
     "reads": "there is nothing to undo",
     "irreversible": "it cannot be undone",
     "hurry": "the undo has a deadline",
@@ -130,6 +131,8 @@ def _step(
         path=tuple(PATHS[word] for word in ("first", "other", "inner", "outer") if word in words),
     )
     other = replace(step, name=f"{step.name}2", approval=None)
+    if "final" in words:
+        other = replace(other, undo="irreversible", compensation=None, undo_reason="for a reason")
     return replace(step, instead=(other,)) if "else" in words else step
 
 

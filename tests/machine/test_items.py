@@ -70,10 +70,10 @@ def test_the_limit_itself_is_taken_and_so_is_any_name_that_differs() -> None:
     assert {len(name) for name in items.order[1:3]} == {32}  # neither is an id
 
 
-def test_a_bad_list_is_skipped_where_the_step_is_optional() -> None:
+def test_a_bad_list_fails_the_step_also_where_its_items_are_optional() -> None:
+    """An item that fails is skipped; a list that cannot be gone over is no item."""
     ride = ListRide(listing("keys each optional", "keys"), "no list")
-    ride.done("b")
-    assert (ride.phase, ride.action("a").state) == ("completed", "skipped")
+    assert (ride.phase, ride.action("a").state) == ("compensated", "refused")
 
 
 def test_past_the_pivot_a_bad_list_is_a_persons_and_is_never_sent_as_a_whole() -> None:

@@ -173,8 +173,7 @@ def _was_due(node: Node, command: Command) -> None:
             due = due or DecideNow() in planned
         case Send():
             # As above: a sending that settles can go on beside.
-            settles = bool(state.actions[command.key].open) and DecideNow() in planned
-            due = SendNow(command.key) in planned or settles
+            due = SendNow(command.key) in planned or DecideNow() in planned
         case BeginProbe():
             due = BeginProbeNow(command.key) in planned or DecideNow() in planned
         case Report():
