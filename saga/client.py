@@ -18,6 +18,7 @@ from saga.definition.values import read_input
 from saga.errors import BadInput, NotAllowed
 from saga.inquiries.alive import alive
 from saga.inquiries.pausing import PauseView, one_name, paused, resumed
+from saga.inquiries.payloads import ensure_payload
 from saga.inquiries.runs import known_id, noticed
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 from saga.journal.starting import start_run
@@ -125,13 +126,16 @@ class Client(Reader):
         `message_id` is the sender's: the same message is taken once, however often it comes. One
         that comes before its wait begins is kept. Raises `NotAllowed` for a wait that the run does
         not have or that is over, and once the run has ended or is being undone; `Conflict` for a
-        known message with another payload.
+        known message with another payload; `BadInput` for one that does not fit its model.
         """
         message = check_id("message id", message_id, RUN_ID_MAX)
-        plain, by = receipt_value({} if payload is None else payload), who(actor)
+        plain, by = receipt_value({} if payload is None else payload, "payload"), who(actor)
+        run = known_id(run_id)
+        keys, specs = self._source.keys, self._source.specs()
+        self._source.read(lambda c: ensure_payload(c, keys, specs, run, wait, plain))
         return asked(
             self._source,
-            known_id(run_id),
+            run,
             lambda at: Signal(at=at, wait=wait, message=message, payload=plain, actor=by),
             unchanged=Rejection.NOTHING_NEW,
         )

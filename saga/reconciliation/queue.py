@@ -6,7 +6,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from saga.errors import Conflict, NotAllowed, SagaError, Tampered, UnknownCase
+from saga.definition.forms import misfit
+from saga.errors import BadInput, Conflict, NotAllowed, SagaError, Tampered, UnknownCase
 from saga.journal import inquiry
 from saga.journal.database import Database
 from saga.journal.definitions import Specs, stored_spec
@@ -17,10 +18,10 @@ from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.journal.transact import ask
 from saga.machine.commands import Rejected, Rejection, Resolve
-from saga.machine.state import FORWARD
+from saga.machine.state import FORWARD, Action
 from saga.machine.verdicts import VERDICTS
 from saga.reconciliation.cases import Case, case_view, row_view
-from saga.reconciliation.words import echoed
+from saga.reconciliation.words import ECHOES, echoed
 
 __all__ = ["Decision", "list_cases", "read_case", "resolve_case"]
 
@@ -110,10 +111,14 @@ def _close(
 
 
 def _ensure_own(connection: Any, keys: Keyring, specs: Specs, case: Case, receipt: Any) -> None:
-    """The receipt that a person brings may not name another action."""
+    """The receipt that a person brings may not name another action, and has its fields."""
     history = load(connection, keys, specs, case.run_id)
     action = history.state.actions[history.state.cases[case.id].key]
     echoed(receipt, action.key, action.digest)
+    fields = _receipt_fields(connection, keys, history, action)
+    bare = {name: one for name, one in receipt.items() if name in fields or name not in ECHOES}
+    if fields and (fault := misfit(fields, bare)) is not None:
+        raise BadInput(f"the receipt {fault}", remedy="write down what the provider shows")
 
 
 def _refusal(case_id: str, rejected: Rejected) -> SagaError:
@@ -136,11 +141,20 @@ def _view(connection: Any, keys: Keyring, row: Any, history: History | None, now
         return row_view(row, now)
     case = history.state.cases[row.case_id]
     action = history.state.actions[case.key]
-    fields: dict[str, Any] = {}
-    if action.direction == FORWARD:
-        try:
-            spec = stored_spec(connection, keys, history.state.definition)
-            fields = spec["steps"][action.step]["effect"]["receipt"]
-        except (Tampered, LookupError):
-            fields = {}  # only a help for whoever writes it down
+    fields = _receipt_fields(connection, keys, history, action)
     return case_view(history, case, fields, now)
+
+
+def _receipt_fields(
+    connection: Any, keys: Keyring, history: History, action: Action
+) -> dict[str, Any]:
+    """Names and types of the receipt of a forward action, where they are known."""
+    if action.direction != FORWARD:
+        return {}
+    try:
+        row = stored_spec(connection, keys, history.state.definition)["steps"][action.step]
+        row = row["instead"][action.choice - 1] if action.choice else row
+    except (Tampered, LookupError):
+        return {}  # only a help for whoever writes it down
+    fields: dict[str, Any] = row["effect"]["receipt"]
+    return fields

@@ -14,7 +14,7 @@ from saga.definition.values import any_json
 from saga.errors import BadInput, Conflict
 from saga.journal.records import PAYLOAD_LIMIT, json_text
 
-__all__ = ["checked_text", "echoed", "os_user", "receipt_value", "unix_time", "who"]
+__all__ = ["ECHOES", "checked_text", "echoed", "os_user", "receipt_value", "unix_time", "who"]
 
 _TEXT_LONGEST = 2000
 _ACTOR_LONGEST = 200
@@ -22,7 +22,7 @@ _FIRST, _LAST = (
     datetime(2000, 1, 1, tzinfo=UTC).timestamp(),
     datetime(2100, 1, 1, tzinfo=UTC).timestamp(),
 )
-_ECHOES = ("idempotency_key", "intent_digest")
+ECHOES = ("idempotency_key", "intent_digest")
 
 
 def checked_text(what: str, text: object, longest: int = _TEXT_LONGEST) -> str:
@@ -69,18 +69,18 @@ def unix_time(what: str, moment: datetime | float | str) -> float:
     raise BadInput(f"{what} is no time: {fault}", remedy="write it like 2026-11-29T03:00:00+00:00")
 
 
-def receipt_value(receipt: Any) -> Any:
+def receipt_value(receipt: Any, what: str = "receipt") -> Any:
     """A receipt, a model or its dict, as the JSON to store. Raises `BadInput`."""
-    plain = any_json("receipt", receipt)
+    plain = any_json(what, receipt)
     if plain is not None and not isinstance(plain, dict):
         raise BadInput(
-            f"the receipt is {type(plain).__name__}",
+            f"the {what} is {type(plain).__name__}",
             remedy="give the model, or a dict of its fields",
         )
     size = len(json_text(plain).encode())
     if size > PAYLOAD_LIMIT:
         raise BadInput(
-            f"the receipt has {size} bytes; the limit is {PAYLOAD_LIMIT}",
+            f"the {what} has {size} bytes; the limit is {PAYLOAD_LIMIT}",
             remedy="keep what identifies the action, and leave out the rest",
         )
     return plain
@@ -88,7 +88,7 @@ def receipt_value(receipt: Any) -> Any:
 
 def echoed(receipt: Any, key: str, digest: str) -> None:
     """Refuse a receipt that names another key or digest: it proves another action."""
-    for name, own in zip(_ECHOES, (key, digest), strict=True):
+    for name, own in zip(ECHOES, (key, digest), strict=True):
         if isinstance(receipt, dict) and name in receipt and receipt[name] != own:
             raise Conflict(
                 f"the receipt's {name} is not that of {key}",

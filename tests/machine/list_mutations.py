@@ -88,13 +88,6 @@ LIST_MUTATIONS = {
         "law 14",
         "keys query each > keys query / a lost answer",
     ),
-    "an irreversible list is a pivot only as a whole": Mutation(
-        "settling",
-        "    if step_of(state.steps, action).irreversible:\n        state.past_pivot = True\n",
-        "",
-        "law 8",
-        f"keys query each irreversible / {PERSON}",
-    ),
     "a pivot whose last item is left out is none": Mutation(
         "settling",
         '    settle(state, action, "skipped")\n    item_done(state, action.step)\n'

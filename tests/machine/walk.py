@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saga.definition.spec import SagaSpec
-from saga.machine.commands import BeginProbe, Command, Intend, Rejected, Report, Send
+from saga.machine.commands import BeginProbe, Command, Intend, Rejected, Report, Send, Wake
 from saga.machine.decide import decide, transition
 from saga.machine.forward import is_on_path
 from saga.machine.plan import BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, plan
@@ -150,7 +150,7 @@ class Walk:
             self.odd += 1
             answer = _decided(self.spec, node, command)
             if isinstance(answer, tuple):
-                _was_due(node, command)
+                _was_due(self.spec, node, command)
 
 
 def _decided(spec: SagaSpec, node: Node, command: Command) -> object:
@@ -161,7 +161,7 @@ def _decided(spec: SagaSpec, node: Node, command: Command) -> object:
         raise LawBroken("12", f"{command} is not answered: {error!r}\n  {way}") from error
 
 
-def _was_due(node: Node, command: Command) -> None:
+def _was_due(spec: SagaSpec, node: Node, command: Command) -> None:
     """An order that is taken was planned, and a report that is taken speaks of the very intent."""
     state, planned = node.state, node.plan.todo
     match command:
@@ -173,7 +173,8 @@ def _was_due(node: Node, command: Command) -> None:
             due = due or DecideNow() in planned
         case Send():
             # As above: a sending that settles can go on beside.
-            due = SendNow(command.key) in planned or DecideNow() in planned
+            settles = bool(state.actions[command.key].open) and DecideNow() in planned
+            due = SendNow(command.key) in planned or settles or _is_next(spec, node, command)
         case BeginProbe():
             due = BeginProbeNow(command.key) in planned or DecideNow() in planned
         case Report():
@@ -183,6 +184,15 @@ def _was_due(node: Node, command: Command) -> None:
     if not due:
         way = "\n  ".join(node.way())
         raise LawBroken("12", f"{command} is taken, though nothing speaks for it\n  {way}")
+
+
+def _is_next(spec: SagaSpec, node: Node, command: Send) -> bool:
+    """It is planned once what follows by itself has been decided."""
+    if DecideNow() not in node.plan.todo:
+        return False
+    state = fork(node.state)
+    transition(spec, state, Wake(at=node.now))
+    return SendNow(command.key) in plan(spec, state, node.now).todo
 
 
 def _accounted(node: Node) -> None:
