@@ -18,7 +18,7 @@ from saga.errors import Tampered, UnknownRun
 from saga.journal.definitions import Specs
 from saga.journal.identity import ensure_all_keys
 from saga.journal.projection import Row, action_row, case_row, head_row, turn_row, verify_head
-from saga.journal.quarantine import is_aside, is_damaged_case
+from saga.journal.quarantine import is_aside, is_damaged_case, is_set_aside
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import is_text
@@ -144,7 +144,7 @@ def verified(keys: Keyring, spec: SagaSpec, run_id: str, stored: StoredRun) -> H
     _same(run_id, "actions", stored.actions, wanted)
     own = [row for row in stored.cases if not is_damaged_case(row)]
     _same(run_id, "cases", own, [case_row(state, case) for case in state.cases.values()])
-    _check_turn(run_id, head, stored.turn, turn_row(state))
+    _check_turn(run_id, stored, turn_row(state))
     is_aside(keys, run_id, stored.cases, head["quarantined_at"])
     return History(
         spec=spec,
@@ -175,11 +175,11 @@ def _check_head(
         raise Tampered(f"run {run_id}: its fence is lower than that of its last record, or absurd")
 
 
-def _check_turn(run_id: str, head: Any, stored: Row | None, wanted: Row | None) -> None:
-    """One that is set aside for good has given its turn to others."""
-    if stored is None and wanted is not None and head["quarantined_at"] is not None:
+def _check_turn(run_id: str, stored: StoredRun, wanted: Row | None) -> None:
+    """One that a person has set aside for good has given its turn to others."""
+    if stored.turn is None and any(map(is_set_aside, stored.cases)):
         return
-    found, expected = stored or (None,), wanted or (None,)
+    found, expected = stored.turn or (None,), wanted or (None,)
     if len(found) != len(expected) or any(map(_differ, found, expected)):
         raise Tampered(f"run {run_id}: its row of turns is not what its journal says")
 

@@ -19,7 +19,7 @@ from saga.journal.projection import Row
 from saga.journal.sealing import Keyring
 from saga.journal.tables import cases, runs
 
-__all__ = ["DAMAGED", "is_aside", "is_damaged_case", "seal_case", "set_aside"]
+__all__ = ["DAMAGED", "is_aside", "is_damaged_case", "is_set_aside", "seal_case", "set_aside"]
 
 DAMAGED = "damaged"  # the kind of its case
 _WHY_LONGEST = 2000
@@ -58,6 +58,12 @@ def set_aside(connection: sa.Connection, keys: Keyring, run_id: str, why: str, n
 def is_damaged_case(row: Row) -> bool:
     """Whether a row of `cases` is one of these."""
     return bool(row[_KIND] == DAMAGED)
+
+
+def is_set_aside(row: Row) -> bool:
+    """Whether it is one that a person has closed for good: the run stays aside."""
+    verdict = row[_NAMES.index("verdict")]
+    return is_damaged_case(row) and row[_NAMES.index("state")] == "closed" and verdict == "accept"
 
 
 def is_aside(keys: Keyring, run_id: str, rows: Iterable[Row], mark: object) -> bool:

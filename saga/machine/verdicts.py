@@ -64,15 +64,27 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         offered["probe"] = "The provider is asked now; the answer may settle and close the case."
     if again and case.kind != "budget":
         offered["retry"] = _retry(action, contract)
-    offered["landed"] = "It counts as done with the receipt you give; the run goes on from there."
+    then = "the undoing goes on."
+    if forward:
+        then = "the run goes on from there." if again else "it is undone with the rest."
+    offered["landed"] = f"It counts as done with the receipt you give; {then}"
     if unknown:
         then = _sent_again(action, contract) if again else "nothing of it is undone."
         offered["absent"] = f"It counts as not having happened; {then}"
     if unknown or not forward:
-        rest = "the rest of the run is undone." if forward else "the undoing goes on."
+        rest = (
+            f"{_turned(state)}the rest of the run is undone." if forward else "the undoing goes on."
+        )
         offered["undone"] = f"It counts as taken back, on your evidence; {rest}"
-    offered["accept"] = "It stays as it is; the rest is undone and the run ends settled."
+    rest = _turned(state) if forward else ""
+    offered["accept"] = f"It stays as it is; {rest}the rest is undone and the run ends settled."
     return offered
+
+
+def _turned(state: RunState) -> str:
+    """What only a person can do."""
+    passed = state.past_pivot and state.phase == "running"
+    return "though a pivot has landed, the run turns round: " if passed else ""
 
 
 def _goes_on(spec: SagaSpec, state: RunState, case: Case) -> bool:

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from saga import BadInput, NotAllowed
+from saga import BadInput, NotAllowed, Tampered
 from saga.journal.sqlite import library
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
@@ -263,6 +263,23 @@ def test_a_row_that_somebody_alters_is_damage(world: World) -> None:
     assert turns(world) == {"r2": "waits"}
     world.run_until_idle()
     assert world.show("r2").outcome == "completed"
+
+
+def test_a_row_that_somebody_takes_away_is_damage_until_a_person_lets_the_run_go(
+    world: World,
+) -> None:
+    begin(world, "r1")
+    begin(world, "r2")
+    alter(world, "DELETE FROM turns WHERE run_id = 'r1'")
+    assert [one.run_id for one in world.client.verify().damages] == ["r1"]
+    world.run_until_idle()
+    (case,) = world.client.cases()
+    assert case.kind == "damaged"
+    with pytest.raises(Tampered):
+        world.client.cancel("r1", reason="nothing acts on it")
+    world.client.case(case.id)
+    world.client.resolve(case.id, "accept", reason="nothing of it has happened")
+    assert world.client.verify().ok
 
 
 def test_the_database_itself_refuses_a_second_one(world: World) -> None:
