@@ -164,7 +164,8 @@ def _count(state: RunState, event: Event) -> None:
         key = state.cases[event.case].key
     if key is None:
         return
-    note(state, state.actions[key])
+    if state.spreads:
+        note(state, state.actions[key])
     if state.way_back:
         weigh(state, state.actions[key])
 

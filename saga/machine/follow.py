@@ -45,7 +45,7 @@ def consequences(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 
 def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    if awaits_raise(state) and (room := _room_again(spec, state, now)):
+    if spec.budget and awaits_raise(state) and (room := _room_again(spec, state, now)):
         return room
     if spec.spreads and (lists := spread(spec, state, now)):
         return lists
@@ -124,7 +124,7 @@ def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
         return winding_down(spec, "cancelled", None)
     if state.deadline_passed and not busy:
         return winding_down(spec, "deadline", _last_failing(state))
-    return _out_of_time(spec, state, now)
+    return _out_of_time(spec, state, now) if spec.limits else None
 
 
 def _out_of_time(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
@@ -227,8 +227,8 @@ def _taken_back(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """What was undone while unknown is settled by its undo, whatever it was."""
     events: list[Event] = []
     for action in state.active.values():
-        undo = state.undo_of(action)
-        if action.state != "unknown" or undo is None:
+        undo = state.undo_of(action) if action.state == "unknown" else None
+        if undo is None:
             continue
         if undo.state == "landed":
             watch = watch_until(spec, action)

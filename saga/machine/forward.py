@@ -31,13 +31,14 @@ def stopped(state: RunState) -> bool:
 
 def goes_forward(state: RunState, now: float) -> bool:
     """Whether a new forward sending may start (one that settles an unknown is not new)."""
-    in_time = state.past_pivot or state.deadline_at is None or now < state.deadline_at
-    return in_time and not stopped(state)
+    if stopped(state):
+        return False
+    return state.past_pivot or state.deadline_at is None or now < state.deadline_at
 
 
 def is_on_path(state: RunState, step: StepSpec) -> bool:
     """Whether the run has taken, or may still take, the path of every savepoint that leads here."""
-    return all(
+    return not step.path or all(
         alternative is (state.savepoints.get(name) == "instead") for name, alternative in step.path
     )
 
@@ -61,7 +62,7 @@ def may_come(state: RunState, step: StepSpec) -> bool:
 
 def is_turned_back(state: RunState, step: StepSpec) -> bool:
     """Whether a step lies behind a savepoint that the run is going back to."""
-    return any(
+    return bool(step.path) and any(
         not alternative and state.savepoints.get(name) == "undoing"
         for name, alternative in step.path
     )
@@ -105,6 +106,6 @@ def unfinished(spec: SagaSpec, state: RunState, group: str) -> StepSpec | None:
 
 def begins_in_time(spec: SagaSpec, state: RunState, step: StepSpec, now: float) -> bool:
     """Whether a new forward sending of `step` may start at `now`."""
-    if not goes_forward(state, now) or not leads_on(state, step):
+    if not goes_forward(state, now) or (step.path and not leads_on(state, step)):
         return False
     return not spec.limits or state.past_pivot or now < group_deadline(spec, state, step)

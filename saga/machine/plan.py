@@ -124,7 +124,7 @@ def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
     if state.strays or state.way_back:
         todo += [BeginNow(of.step, of.key, 1, of.item) for of in undo_ready(spec, state, now)]
     if goes_forward(state, now):
-        for index in () if awaits_raise(state) else state.ready:
+        for index in () if spec.budget and awaits_raise(state) else state.ready:
             step = spec.steps[index]
             if step.wait is None and begins_in_time(spec, state, step, now):
                 todo += [BeginNow(index, None, 1, item) for item in next_items(state, step)]

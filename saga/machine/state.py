@@ -261,7 +261,8 @@ class RunState:
 
 def step_of(steps: Sequence[StepSpec], action: Action) -> StepSpec:
     """The step that an action is of, or the alternative of it."""
-    return steps[action.step].choice(action.choice)
+    step = steps[action.step]
+    return step.instead[action.choice - 1] if action.choice else step
 
 
 def new_state(spec: SagaSpec) -> RunState:

@@ -68,10 +68,11 @@ def _counts(state: RunState, step: StepSpec) -> bool:
 
 
 def _step_done(state: RunState, index: int) -> None:
-    if not _counts(state, state.steps[index]):
+    step = state.steps[index]
+    if step.path and not _counts(state, step):
         return
     state.done += 1
-    for later in state.steps[index].before:
+    for later in step.before:
         progress = state.progress[later]
         progress.waits_for -= 1
         if not progress.waits_for and _counts(state, state.steps[later]):
@@ -80,5 +81,6 @@ def _step_done(state: RunState, index: int) -> None:
 
 def whole_pivot(state: RunState, index: int) -> None:
     """A pivot is one when all of it is done and any of it has landed, whichever ended last."""
-    if state.phase == "running" and is_final(state, state.steps[index]):
+    step = state.steps[index]
+    if step.declared_pivot and state.phase == "running" and is_final(state, step):
         state.past_pivot = True

@@ -56,11 +56,14 @@ def _weigh(state: RunState, of: Action) -> None:
     before, of.weight = of.weight, _weight(state, of, undo)
     back.holding += (of.weight == 2) - (before == 2)
     state.standing[back.region] += (of.weight > 0) - (before > 0)
-    reversible = step_of(state.steps, of).compensation is not None
+    step = step_of(state.steps, of)
+    reversible = step.compensation is not None
     if of.state == "landed" and undo is None and reversible and not of.late:
         back.to_undo[of.item] = of
-    else:
-        back.to_undo.pop(of.item, None)
+    elif of.item in back.to_undo:
+        del back.to_undo[of.item]
+    if step.each is None:
+        return  # the others have no limit
     if undo is not None and undo.key in state.active and undo.case is None:
         back.undoing.add(of.item)
     else:
@@ -84,19 +87,25 @@ def _weight(state: RunState, of: Action, undo: Action | None) -> int:
 
 def _spread(state: RunState, index: int) -> None:
     """Tell the steps before a step, and those before them, whether it is clear now."""
-    changed = [index]
+    changed = [index] if _changes(state, index) else []
     while changed:
         one = changed.pop()
         back = state.way_back[one]
-        if back.behind == 0 and back.to_undo:
-            state.frontier.add(one)
-        else:
-            state.frontier.discard(one)
-        clear = back.behind == 0 and back.holding == 0
-        if clear is back.clear:
-            continue
-        back.clear = clear
+        if not _changes(state, one):
+            continue  # told twice
+        back.clear = not back.clear
         for before in state.steps[one].after:
             if before in state.way_back:
-                state.way_back[before].behind += -1 if clear else 1
-                changed.append(before)
+                state.way_back[before].behind += -1 if back.clear else 1
+                if _changes(state, before):
+                    changed.append(before)
+
+
+def _changes(state: RunState, index: int) -> bool:
+    """Whether a step is clear that was not, or the reverse; keeps its place in the frontier."""
+    back = state.way_back[index]
+    if back.behind == 0 and back.to_undo:
+        state.frontier.add(index)
+    else:
+        state.frontier.discard(index)
+    return (back.behind == 0 and back.holding == 0) is not back.clear

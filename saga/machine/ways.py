@@ -100,7 +100,8 @@ def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mov
     unknown = action.state == "unknown"
     if unknown and action.undoing is not None:
         return None  # without a receipt; that undo has its own ways out
-    if not unknown and action.direction == FORWARD and not begins_in_time(spec, state, step, now):
+    new = not unknown and action.direction == FORWARD
+    if new and (state.phase != "running" or not begins_in_time(spec, state, step, now)):
         return None
     if step.wait is not None and action.state == "intended":
         return Move(Next.WAIT, min(action.due, action.deadline_at or inf))

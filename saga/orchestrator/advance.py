@@ -37,6 +37,10 @@ __all__ = ["Advance", "Brake", "advance"]
 class Brake(Protocol):
     """Which calls are not to be made now."""
 
+    @property
+    def released(self) -> bool:
+        """Nothing is stopped or paused."""
+
     def blocks(self, run: Held, due: Due) -> bool:
         """Whether a call that is due is not to be made."""
 
@@ -142,6 +146,9 @@ def _is_blocked(
 ) -> bool:
     if isinstance(todo, BeginProbeNow):
         return brake.blocks_probe(held, todo.key)
+    new = isinstance(todo, BeginNow) and todo.generation == 1 and not todo.choice
+    if new and brake.released and not held.saga.bounded:
+        return False  # most of the time
     return not isinstance(todo, DecideNow) and brake.blocks(held, _due_call(held, todo))
 
 

@@ -26,6 +26,11 @@ class Brake:
         self.suspects = Suspects()
         self.paused: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def released(self) -> bool:
+        """Nothing is stopped or paused."""
+        return not (self.stopping or self.paused)
+
     def blocks(self, run: Held, due: Due) -> bool:
         """Whether a call that is due is not to be made now."""
         if self.stopping or self._is_paused(run, due.step, due.direction):

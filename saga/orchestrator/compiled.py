@@ -114,6 +114,11 @@ class CompiledStep:
     undo: Side | None
     instead: tuple[CompiledStep, ...] = ()
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Forward, and the undo if there is one."""
+        return (self.forward,) if self.undo is None else (self.forward, self.undo)
+
     def side(self, direction: str) -> Side:
         """The side of a direction; only asked for where there is one."""
         side = self.forward if direction == FORWARD else self.undo
@@ -127,6 +132,7 @@ class CompiledSaga:
 
     spec: SagaSpec
     steps: tuple[CompiledStep, ...]
+    bounded: bool  # some call of it needs room: a thread, or a place of a declared limit
 
     def step_of(self, action: Action) -> CompiledStep:
         """The step that an action is of, or the alternative of it."""
@@ -148,7 +154,9 @@ class CompiledSaga:
 def compile_saga(saga: Saga[Any]) -> CompiledSaga:
     """Everything about a saga that does not depend on a run, worked out once."""
     spec = saga.machine_spec
-    return CompiledSaga(spec, tuple(map(_compile_choices, saga.steps, spec.steps)))
+    steps = tuple(map(_compile_choices, saga.steps, spec.steps))
+    sides = [side for step in steps for one in (step, *step.instead) for side in one.sides]
+    return CompiledSaga(spec, steps, any(side.threaded or side.limits for side in sides))
 
 
 def _compile_choices(step: Step[Any, Any], row: StepSpec) -> CompiledStep:

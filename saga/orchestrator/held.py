@@ -24,7 +24,7 @@ class Outgoing:
     cut_off: float  # the same moment on our monotonic clock, counted from before the commit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Due:
     """A call that is due: of which step, or alternative of one, in which direction.
 

@@ -165,8 +165,9 @@ class Runner:
         letters = run.mailbox[: 1 if run.one_by_one else None]
         run.letters, run.mailbox = letters, run.mailbox[len(letters) :]
         step = advance(run, letters, at, self.brake)
-        for key in [key for key in step.ask if key not in run.probes | step.begun]:
-            self.caller.ask(run, key)
+        for key in step.ask:
+            if key not in run.probes and key not in step.begun:
+                self.caller.ask(run, key)
         if not step.events and not step.is_due_for_nothing(run):
             run.letters, run.refusals = [], 0
             self._look_at(run, step.due)

@@ -64,8 +64,7 @@ LIST_BUGS: tuple[Bug, ...] = (
         "one undo stands for all items of a list",
         {
             "machine.wayback": """
-     else:
--        back.to_undo.pop(of.item, None)
+-        del back.to_undo[of.item]
 +        back.to_undo.clear()
 """
         },

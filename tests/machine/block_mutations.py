@@ -89,7 +89,7 @@ BLOCK_MUTATIONS = {
     ),
     "the pivot is forgotten": Mutation(
         "steps",
-        'if state.phase == "running" and is_final(state, state.steps[index]):',
+        'if step.declared_pivot and state.phase == "running" and is_final(state, step):',
         "if False:",
         "law 8",
         "keys query pivot > keys query reads / a lost answer, a cancel",

@@ -97,7 +97,7 @@ LIST_MUTATIONS = {
     ),
     "the undo of one item is taken for that of all": Mutation(
         "wayback",
-        "        back.to_undo.pop(of.item, None)\n",
+        "        del back.to_undo[of.item]\n",
         "        back.to_undo.clear()\n",
         "law 14",
         f"keys query each / {CANCEL}",

@@ -175,8 +175,8 @@ MUTATIONS = {
     ),
     "the deadline stops nobody": Mutation(
         "forward",
-        "in_time = state.past_pivot or state.deadline_at is None or now < state.deadline_at",
-        "in_time = True",
+        "return state.past_pivot or state.deadline_at is None or now < state.deadline_at",
+        "return True",
         "law 12",
         "keys query, deadline / many not sent, a slow owner",
     ),
