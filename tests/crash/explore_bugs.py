@@ -114,8 +114,8 @@ _ASKED_FOR = (
         "an undo while a later step is unknown",
         {
             "machine.wayback": """
--        if back.behind == 0 and back.to_undo:
-+        if back.to_undo:
+-    if back.behind == 0 and back.to_undo:
++    if back.to_undo:
 """
         },
         WELL,

@@ -22,7 +22,7 @@ from tests.cases.scripted import (
 )
 from tests.cases.world import World
 
-__all__ = ["ORDERS", "Order", "app", "begin", "interleaved", "most_at_once"]
+__all__ = ["ORDERS", "Order", "app", "begin", "interleaved", "most_at_once", "turns"]
 
 ORDERS = "tests.isolation.orders:app"
 
@@ -123,3 +123,8 @@ def most_at_once(lines: Iterable[Line]) -> int:
         now += {"call": 1, "end": -1}.get(line["what"], 0)
         most = max(most, now)
     return most
+
+
+def turns(world: World) -> dict[str, str]:
+    """Who has the turn and who waits, as it is stored."""
+    return dict(world.query("SELECT run_id, state FROM turns"))
