@@ -114,7 +114,7 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
             answer = resolved(spec, state, command)
             return answer if isinstance(answer, Rejected) else tuple(answer)
         case TakeTurn():
-            return taken(state, command)
+            return taken(state)
         case Park():
             return parked(state, command)
         case _:

@@ -1,7 +1,7 @@
 """What an owner has to do next. The counterpart of `decide`: state in, intents out.
 
 Nothing here changes a state. An owner asks after each record and when the due time comes. What is
-listed is accepted by `decide`: both use `begins` and `sends`.
+listed is accepted by `decide`: both ask the same rules of this package.
 """
 
 from __future__ import annotations

@@ -214,8 +214,8 @@ class RunState:
     savepoints: dict[str, str] = field(default_factory=dict)  # undoing | instead; else not reached
     way_back: dict[int, WayBack] = field(default_factory=dict)  # by step, from its turn on
     frontier: set[int] = field(default_factory=set)  # steps that have undos to begin
-    standing: dict[str, int] = field(default_factory=dict)  # by savepoint, "" for the run: forward
-    # actions that are not settled on the way back
+    # by savepoint, "" for the run: forward actions that are not settled on the way back
+    standing: dict[str, int] = field(default_factory=dict)
     signals: dict[int, Received] = field(default_factory=dict)  # by step
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land

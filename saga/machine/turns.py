@@ -8,7 +8,7 @@ run that winds down without one never asks for it.
 
 from __future__ import annotations
 
-from saga.machine.commands import Park, Rejected, Rejection, TakeTurn
+from saga.machine.commands import Park, Rejected, Rejection
 from saga.machine.events import Event, Parked, TurnAsked, TurnTaken
 from saga.machine.state import RunState
 
@@ -22,7 +22,7 @@ def turned(state: RunState, event: TurnTaken | Parked | TurnAsked, at: float) ->
     state.turn, state.turn_at = None if gone else standing, at
 
 
-def taken(state: RunState, command: TakeTurn) -> tuple[Event, ...] | Rejected:
+def taken(state: RunState) -> tuple[Event, ...] | Rejected:
     """The turn is free, and this is the run that it is for."""
     if state.turn != "waits":
         return Rejected(Rejection.NOT_DUE, f"run {state.run_id} does not wait for a turn")

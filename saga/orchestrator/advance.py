@@ -27,6 +27,7 @@ from saga.machine.decide import transition
 from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import AskNow, BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, plan
 from saga.machine.state import FORWARD, UNDO, step_of
+from saga.machine.ways import contract_of
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
 from saga.orchestrator.held import Due, Held, Outgoing
 from saga.orchestrator.letters import Letter
@@ -229,5 +230,5 @@ def _due(held: Held, step: Advance, planned: Plan) -> float | None:
     """When to look again. A probe under way has its effect's time-out to answer."""
     if not step.ask or step.blocked or step.more:
         return planned.due
-    timeouts = [held.saga.contract(held.state.actions[key]).timeout for key in step.ask]
+    timeouts = [contract_of(held.saga.spec, held.state.actions[key]).timeout for key in step.ask]
     return step.at + max(timeouts)

@@ -143,13 +143,6 @@ class CompiledSaga:
         whole = self.steps[step]
         return whole.instead[choice - 1] if choice else whole
 
-    def contract(self, action: Action) -> ContractSpec:
-        """The contract of an action, as the machine sees it."""
-        step = step_of(self.spec.steps, action)
-        contract = step.effect if action.direction == FORWARD else step.compensation
-        assert contract is not None, action.key
-        return contract
-
 
 def compile_saga(saga: Saga[Any]) -> CompiledSaga:
     """Everything about a saga that does not depend on a run, worked out once."""

@@ -7,6 +7,7 @@ that one more death would set aside are sent one at a time: it then tells which 
 from __future__ import annotations
 
 from saga.machine.state import Action
+from saga.machine.ways import contract_of
 from saga.orchestrator.held import Held
 
 __all__ = ["Suspects"]
@@ -23,7 +24,7 @@ class Suspects:
         """Whether sending an action again has to wait for another one."""
         if action is None or not action.crashes:
             return False
-        if action.crashes < run.saga.contract(action).retry.crashes - 1:
+        if action.crashes < contract_of(run.saga.spec, action).retry.crashes - 1:
             return False
         if self._alone is None or self._alone is run or not _is_out(self._alone):
             self._alone = run
