@@ -10,6 +10,7 @@ from saga.machine.state import RunState, step_of
 __all__ = [
     "begins_in_time",
     "goes_forward",
+    "group_deadline",
     "is_final",
     "is_on_path",
     "is_turned_back",

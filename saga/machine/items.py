@@ -15,7 +15,7 @@ from saga.machine.paths import at_path, within
 from saga.machine.progress import Items
 from saga.machine.state import FORWARD, Action, RunState
 
-__all__ = ["BadItems", "holds", "item_value", "listed", "next_items", "note"]
+__all__ = ["ITEMS_MAX", "BadItems", "holds", "item_value", "listed", "next_items", "note"]
 
 ITEMS_MAX = 10_000
 
