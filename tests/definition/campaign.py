@@ -6,9 +6,22 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from saga import Call, Compensation, Each, Effect, Undo, bind, input_of, item_of
+from saga import (
+    Call,
+    Compensation,
+    Each,
+    Effect,
+    NothingToUndo,
+    Step,
+    Undo,
+    bind,
+    input_of,
+    item_of,
+)
 
 __all__ = [
+    "FIND",
+    "READS",
     "Campaign",
     "Letter",
     "Owner",
@@ -17,7 +30,12 @@ __all__ = [
     "Sent",
     "campaign",
     "each",
+    "find",
+    "found",
+    "note",
+    "over_receipt",
     "person",
+    "send",
     "send_mail",
     "unsend_mail",
 ]
@@ -83,3 +101,28 @@ def each(name: str = "mail", **given: Any) -> Each[Letter, Sent]:
         **given,
     }
     return Each(name, named.pop("effect", send_mail), **named)
+
+
+READS = NothingToUndo("reads only")
+
+
+async def find(call: Call[Campaign]) -> People:
+    return People(found=call.args.people)
+
+
+async def note(call: Call[Person]) -> Sent:
+    return Sent(mail_id=f"{call.item}: {call.args.name} {call.args.owner}")
+
+
+FIND = Effect("people.find", find)
+
+
+def found(**given: Any) -> Step[Campaign, People]:
+    return Step("find", FIND, args=campaign, compensation=READS, **given)
+
+
+def over_receipt(step: Step[Campaign, People], **given: Any) -> Any:
+    """An each over the people whom a step has found."""
+    one = item_of(step.receipt.found)
+    args = bind(Letter)(to=one.name, text="hello")
+    return each(over=step.receipt.found, key=one.id, args=args, **given)

@@ -10,11 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from saga import (
-    Call,
     Each,
     Effect,
     Irreversible,
-    NothingToUndo,
     Saga,
     Step,
     bind,
@@ -24,13 +22,14 @@ from saga import (
 from saga.definition import difference
 from saga.errors import DefinitionError
 from tests.definition.campaign import (
-    Campaign,
+    READS,
     Letter,
-    People,
     Person,
-    Sent,
     campaign,
     each,
+    found,
+    note,
+    over_receipt,
     person,
     send,
     send_mail,
@@ -39,20 +38,6 @@ from tests.definition.campaign import (
 
 class NoSuchAddress(Exception):
     pass
-
-
-READS = NothingToUndo("reads only")
-
-
-async def find(call: Call[Campaign]) -> People:
-    return People(found=call.args.people)
-
-
-async def note(call: Call[Person]) -> Sent:
-    return Sent(mail_id=f"{call.item}: {call.args.name} {call.args.owner}")
-
-
-FIND = Effect("people.find", find)
 
 
 def row(**given: Any) -> Any:
@@ -64,17 +49,6 @@ def code_of(make: Callable[[], object]) -> str:
         make()
     assert raised.value.remedy
     return raised.value.code
-
-
-def found(**given: Any) -> Step[Campaign, People]:
-    return Step("find", FIND, args=campaign, compensation=READS, **given)
-
-
-def over_receipt(step: Step[Campaign, People], **given: Any) -> Any:
-    """An each over the people whom a step has found."""
-    one = item_of(step.receipt.found)
-    args = bind(Letter)(to=one.name, text="hello")
-    return each(over=step.receipt.found, key=one.id, args=args, **given)
 
 
 def test_it_says_what_it_goes_over_and_how() -> None:

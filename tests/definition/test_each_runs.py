@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from saga import (
     Call,
     Effect,
-    NothingToUndo,
     Saga,
-    Step,
     bind,
     item_of,
 )
 from saga.testing import run
 from tests.definition.campaign import (
+    READS,
     Campaign,
     Letter,
     Owner,
@@ -23,37 +20,11 @@ from tests.definition.campaign import (
     Sent,
     campaign,
     each,
+    found,
+    note,
+    over_receipt,
     person,
 )
-
-
-class NoSuchAddress(Exception):
-    pass
-
-
-READS = NothingToUndo("reads only")
-
-
-async def find(call: Call[Campaign]) -> People:
-    return People(found=call.args.people)
-
-
-async def note(call: Call[Person]) -> Sent:
-    return Sent(mail_id=f"{call.item}: {call.args.name} {call.args.owner}")
-
-
-FIND = Effect("people.find", find)
-
-
-def found(**given: Any) -> Step[Campaign, People]:
-    return Step("find", FIND, args=campaign, compensation=READS, **given)
-
-
-def over_receipt(step: Step[Campaign, People], **given: Any) -> Any:
-    """An each over the people whom a step has found."""
-    one = item_of(step.receipt.found)
-    args = bind(Letter)(to=one.name, text="hello")
-    return each(over=step.receipt.found, key=one.id, args=args, **given)
 
 
 def test_each_item_is_called_with_its_own_arguments_under_a_key_of_its_own() -> None:
