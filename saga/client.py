@@ -20,7 +20,7 @@ from saga.inquiries.alive import alive
 from saga.inquiries.pausing import PauseView, one_name, paused, resumed
 from saga.inquiries.payloads import ensure_payload
 from saga.inquiries.runs import known_id, noticed
-from saga.journal.records import PAYLOAD_LIMIT, json_text
+from saga.journal.records import PAYLOAD_LIMIT, json_size
 from saga.journal.starting import start_run
 from saga.machine.commands import Cancel, Decide, Park, Rejection, Report, Signal, Start
 from saga.reader import Reader
@@ -64,7 +64,7 @@ class Client(Reader):
         if tenant:
             check_id("tenant", tenant, _TENANT_LONGEST)
         plain = read_input(saga, input)
-        size = len(json_text(plain).encode())
+        size = json_size(plain)
         if size > PAYLOAD_LIMIT:
             raise BadInput(
                 f"the input of {saga.name!r} has {size} bytes; the limit is {PAYLOAD_LIMIT}",

@@ -24,7 +24,10 @@ DEPTH_MAX = 64
 # CPython refuses to turn longer integers into text and back, because it takes quadratic time.
 _INTEGER_LIMIT = 10**4300
 _SMALL = 2**63
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+# What it is given has been looked through, so it holds no circle.
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False
+)
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -76,10 +79,11 @@ def ensure_plain(value: object, *, depth_max: int = DEPTH_MAX) -> None:
 def _is_simple(value: Any, depth: int) -> bool:
     """An object of ASCII text without U+0000, small integers, booleans, nulls and such objects.
 
-    Nearly everything is, it is plain JSON, and telling so costs a fifth of a survey.
+    Or a list of such text, as a target is. Nearly everything is one of them, it is plain JSON, and
+    telling so costs a fifth of a survey.
     """
     if type(value) is not dict or depth == 0:
-        return False
+        return type(value) is list and depth > 0 and all(map(_is_simple_text, value))
     for key, item in value.items():
         if type(key) is not str or not key.isascii() or "\0" in key:
             return False
@@ -93,6 +97,10 @@ def _is_simple(value: Any, depth: int) -> bool:
         elif item is not None and kind is not bool and not _is_simple(item, depth - 1):
             return False
     return True
+
+
+def _is_simple_text(value: Any) -> bool:
+    return type(value) is str and value.isascii() and "\0" not in value
 
 
 def _survey(value: Any, depth: int, *, refuse_nul: bool) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from saga.errors import Conflict
 from saga.journal.projection import (
@@ -32,8 +32,7 @@ from saga.machine.state import RunState
 __all__ = ["Append", "Hold", "build_append", "write_appends", "write_rows"]
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """An owner's right to write: its id, its fence, and whether this record gives the run back."""
 
     owner: str
@@ -127,7 +126,7 @@ def _add_rows(append: Append, state: RunState, events: Sequence[Event]) -> None:
             append.actions.append((*action_values(action), key))
     if state.resource is not None:
         append.turn = turn_change(state, events)
-    for case_id, new in touched_cases(state, events).items():
+    for case_id, new in touched_cases(state, events).items() if state.cases else ():
         row = case_row(state, state.cases[case_id])
         if new:
             append.new_cases.append(row)

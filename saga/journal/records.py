@@ -29,6 +29,7 @@ __all__ = [
     "Record",
     "RecordTooLarge",
     "Unwritable",
+    "json_size",
     "json_text",
     "read_record",
     "seal_record",
@@ -39,7 +40,8 @@ __all__ = [
 RECORD_LIMIT = 256 * 1024  # bytes of one body
 PAYLOAD_LIMIT = 120 * 1024  # bytes of the JSON of an input, of arguments, of a receipt
 _DEPTH_MAX = DEPTH_MAX + 3  # a plain value inside an event, the list of events, the record
-_SUSPECT = (b"\\u0000", b"NaN", b"Infinity")  # may stand there as text: then it is read again
+# May stand there as text: then it is read again. The sign alone is looked for ten times as fast.
+_SUSPECT = ((b"\\", b"\\u0000"), (b"N", b"NaN"), (b"I", b"Infinity"))
 
 
 class Unwritable(ValueError):
@@ -72,6 +74,11 @@ def json_text(value: Any) -> str:
     return to_json(value, inf_nan_mode="constants").decode()
 
 
+def json_size(value: Any) -> int:
+    """How many bytes the `json_text` of a value has."""
+    return len(to_json(value, inf_nan_mode="constants"))
+
+
 def write_body(
     run_id: str,
     seq: int,
@@ -98,8 +105,9 @@ def write_body(
     }
     try:
         body = to_json(row, inf_nan_mode="constants")
-        if any(mark in body for mark in _SUSPECT):
-            strict_loads(body, depth_max=_DEPTH_MAX)
+        for sign, mark in _SUSPECT:
+            if sign in body and mark in body:
+                strict_loads(body, depth_max=_DEPTH_MAX)
     except ValueError as error:  # a lone surrogate, U+0000 or no finite number
         raise Unwritable(
             f"a record that could not be read again ({type(error).__name__})"
@@ -164,10 +172,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def _is(value: object, kinds: tuple[type, ...] | None) -> bool:
-    if kinds is None:
-        return True
-    # JSON's true is not a number, though Python's is.
-    return isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+    return kinds is None or type(value) in kinds  # JSON's true is not a number: never isinstance
 
 
 class _Shape:

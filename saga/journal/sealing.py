@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from saga.errors import DatabaseError
@@ -68,19 +68,15 @@ class Keyring:
         """
         if key_id not in self or not isinstance(seal, str):
             return False
-        texts = tuple(part for part in parts if isinstance(part, str))
+        texts = [part for part in parts if isinstance(part, str)]
         if len(texts) != len(parts):
             return False
         expected = self._digest(str(key_id), domain, texts)
         return hmac.compare_digest(expected.encode(), seal.encode("utf-8", "surrogatepass"))
 
-    def _digest(self, key_id: str, domain: str, parts: tuple[str, ...]) -> str:
-        message = _message(domain, key_id, *parts)
+    def _digest(self, key_id: str, domain: str, parts: Sequence[str]) -> str:
+        text = "".join([f"{len(part)}:{part}" for part in (domain, key_id, *parts)])
+        message = f"saga/1{text}".encode("utf-8", "surrogatepass")
         if not key_id:
             return sha256(message).hexdigest()
         return hmac.digest(self._raw[key_id], message, "sha256").hex()
-
-
-def _message(*parts: str) -> bytes:
-    text = "".join([f"{len(part)}:{part}" for part in parts])
-    return f"saga/1{text}".encode("utf-8", "surrogatepass")

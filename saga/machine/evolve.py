@@ -54,14 +54,14 @@ from saga.machine.events import (
 from saga.machine.forward import is_on_path
 from saga.machine.items import note
 from saga.machine.spending import tally
-from saga.machine.state import Action, Asked, Case, Received, RunState
+from saga.machine.state import UNDO, Action, Asked, Case, Received, RunState
 from saga.machine.turns import turned
 from saga.machine.wayback import turn_round, weigh
 
 __all__ = ["evolve"]
 
 
-def evolve(  # noqa: PLR0915  one case for each kind of event
+def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones first
     state: RunState, event: Event, at: float
 ) -> RunState:
     """Apply `event`, which was recorded at `at` (unix seconds), and return the same state."""
@@ -74,6 +74,17 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             settling.landed(state, state.actions[event.key], event)
         case Refused():
             settling.refused(state, state.actions[event.key], event)
+        case Started():
+            _started(state, event, at)
+        case WindingDown():
+            state.phase, state.cause = "compensating", event.cause
+            state.cause_step, state.cause_error = event.step, event.error
+            state.cause_reason = event.reason
+            state.turn = None if state.lacks_turn else state.turn  # what is undone needs none
+            turn_round(state, "", state.steps)
+        case Ended():
+            state.phase, state.outcome, state.ended_at = "ended", event.outcome, at
+            state.turn = None
         case NotSent():
             settling.not_sent(state.actions[event.key], event)
         case Unknown():
@@ -121,18 +132,10 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             _case_opened(state, event, at)
         case CaseClosed():
             _case_closed(state, event, at)
-        case Started():
-            _started(state, event, at)
         case TurnTaken() | Parked() | TurnAsked():
             turned(state, event, at)
         case Spread():
             steps.spread(state, event)
-        case WindingDown():
-            state.phase, state.cause = "compensating", event.cause
-            state.cause_step, state.cause_error = event.step, event.error
-            state.cause_reason = event.reason
-            state.turn = None if state.lacks_turn else state.turn  # what is undone needs none
-            turn_round(state, "", state.steps)
         case Signalled():
             state.signals[state.positions[event.step]] = Received(event.message, event.payload)
         case TurnedBack():
@@ -145,9 +148,6 @@ def evolve(  # noqa: PLR0915  one case for each kind of event
             state.cancel = event.reason
         case DeadlinePassed():
             state.deadline_passed = True
-        case Ended():
-            state.phase, state.outcome, state.ended_at = "ended", event.outcome, at
-            state.turn = None
         case _:
             assert_never(event)
     if state.way_back or state.spreads:
@@ -164,10 +164,11 @@ def _count(state: RunState, event: Event) -> None:
         key = state.cases[event.case].key
     if key is None:
         return
+    action = state.actions[key]
     if state.spreads:
-        note(state, state.actions[key])
-    if state.way_back:
-        weigh(state, state.actions[key])
+        note(state, action)
+    if state.way_back and not (isinstance(event, Sending) and action.direction == UNDO):
+        weigh(state, action)  # an undo weighs the same from its intent until it has ended
 
 
 def _started(state: RunState, event: Started, at: float) -> None:
@@ -224,8 +225,8 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
 
 def _choice(state: RunState, index: int, name: str) -> int:
     """Which of a step's alternatives is called so; 0 for the step itself."""
-    others = state.steps[index].instead
-    return next((i for i, one in enumerate(others, 1) if one.name == name), 0)
+    names = [one.name for one in state.steps[index].instead]
+    return names.index(name) + 1 if name in names else 0
 
 
 def _asked(event: ApprovalAsked) -> Asked:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 __all__ = ["LEAVING", "Move", "Next"]
 
@@ -26,8 +26,7 @@ class Next(Enum):
 LEAVING = (Next.SEND, Next.RENEW, Next.INSTEAD)  # something new is sent
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """`at` is the earliest time (unix seconds); `why` a cause (FAIL) or a case kind (GIVE_UP)."""
 
     next: Next

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from saga.definition.spec import SagaSpec
 from saga.machine.budgets import awaits_raise, counts_probes, exceeded, is_asked
@@ -32,6 +32,7 @@ __all__ = [
     "Todo",
     "asks",
     "begins",
+    "calls_due",
     "plan",
     "sends",
 ]
@@ -81,8 +82,7 @@ class DecideNow:
 Todo: TypeAlias = BeginNow | SendNow | BeginProbeNow | AskNow | DecideNow
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """`todo`: what is due. `due`: when to look again, `None` if only others can act."""
 
     todo: tuple[Todo, ...]
@@ -91,10 +91,15 @@ class Plan:
 
 def plan(spec: SagaSpec, state: RunState, now: float) -> Plan:
     """All that is due at `now` for a run, and the next due time after it."""
+    if state.phase and consequences(spec, state, now):
+        return Plan((DecideNow(),), now)
+    return calls_due(spec, state, now)
+
+
+def calls_due(spec: SagaSpec, state: RunState, now: float) -> Plan:
+    """The same, once all that follows by itself at `now` is decided, as after any transition."""
     if not state.phase:
         return Plan((), None)
-    if consequences(spec, state, now):
-        return Plan((DecideNow(),), now)
     todo: list[Todo] = []
     due: list[float] = []
     for action in state.active.values():

@@ -267,7 +267,7 @@ def step_of(steps: Sequence[StepSpec], action: Action) -> StepSpec:
 
 def new_state(spec: SagaSpec) -> RunState:
     """The state before the first event, for a run of `spec`."""
-    direct = [not any(alternative for _, alternative in step.path) for step in spec.steps]
+    direct = [not (step.path and any(other for _, other in step.path)) for step in spec.steps]
     progress = [Progress(sum(direct[before] for before in step.after)) for step in spec.steps]
     return RunState(
         steps=spec.steps,

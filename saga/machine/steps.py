@@ -64,12 +64,12 @@ def item_done(state: RunState, index: int) -> None:
 
 def _counts(state: RunState, step: StepSpec) -> bool:
     """What is undone back to a savepoint does nothing for the run, whatever lands there still."""
-    return is_on_path(state, step) and not is_turned_back(state, step)
+    return not step.path or (is_on_path(state, step) and not is_turned_back(state, step))
 
 
 def _step_done(state: RunState, index: int) -> None:
     step = state.steps[index]
-    if step.path and not _counts(state, step):
+    if not _counts(state, step):
         return
     state.done += 1
     for later in step.before:

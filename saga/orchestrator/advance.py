@@ -25,7 +25,16 @@ from saga.machine.commands import (
 )
 from saga.machine.decide import transition
 from saga.machine.events import CaseOpened, Event
-from saga.machine.plan import AskNow, BeginNow, BeginProbeNow, DecideNow, Plan, SendNow, plan
+from saga.machine.plan import (
+    AskNow,
+    BeginNow,
+    BeginProbeNow,
+    DecideNow,
+    Plan,
+    SendNow,
+    calls_due,
+    plan,
+)
 from saga.machine.state import FORWARD, UNDO, step_of
 from saga.machine.ways import contract_of
 from saga.orchestrator.compiled import Unfreezable as CannotFreeze
@@ -108,7 +117,8 @@ def advance(held: Held, letters: Sequence[Letter], at: float, brake: Brake) -> A
         _apply(held, step, letter.command(at))
     room = PAYLOAD_LIMIT
     while True:
-        planned = plan(held.saga.spec, held.state, at)
+        decided = bool(step.commands)  # then nothing follows any more without a call
+        planned = (calls_due if decided else plan)(held.saga.spec, held.state, at)
         step.ask, step.blocked, step.more = [], False, False
         progress = False
         for todo in planned.todo:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from inspect import isawaitable, iscoroutine
 from typing import Any, TypeAlias
@@ -206,23 +206,22 @@ class Caller:
         )
         self._deliver(held, letter)
 
-    async def _run(
+    def _run(
         self,
         function: _Function,
         call: Any,
         threaded: bool,  # noqa: FBT001
         seconds: float,
         overdue: Callable[[], None],
-    ) -> Ended:
+    ) -> Coroutine[Any, Any, Ended]:
         """Run user code to its end; `overdue` is called if it goes on after its time."""
-        if threaded:
-            return await self._run_threaded(function, call, seconds, overdue)
-        return await self._run_async(function, call, seconds, overdue)
+        run = self._run_threaded if threaded else self._run_async
+        return run(function, call, seconds, overdue)
 
     async def _run_async(
         self, function: _Function, call: Any, seconds: float, overdue: Callable[[], None]
     ) -> Ended:
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None
         cut: list[asyncio.TimerHandle] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from saga.definition.amounts import amount
 from saga.definition.calls import Call, Undo
@@ -23,7 +23,7 @@ from saga.definition.values import (
     read_receipt,
     receipt_json,
 )
-from saga.journal.records import PAYLOAD_LIMIT, json_text
+from saga.journal.records import PAYLOAD_LIMIT, json_size
 from saga.machine.facts import Error, Json
 from saga.machine.items import item_value
 from saga.machine.state import FORWARD, Action, RunState, step_of
@@ -49,8 +49,7 @@ class Unfreezable(Exception):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
+class Frozen(NamedTuple):
     """Arguments as they go into an intent."""
 
     args: Json
@@ -280,7 +279,7 @@ def _freeze_undo(
 
 
 def _frozen(args: Json, target: str, intent: Json) -> Frozen:
-    size = len(json_text(args).encode())
+    size = json_size(args)
     if size > PAYLOAD_LIMIT:
         text = f"arguments of {size} bytes; the limit is {PAYLOAD_LIMIT}"
         raise Unfreezable({"type": "too_large", "text": text, "leaves": []})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from saga.definition.spec import StepSpec
 from saga.journal.append import Append
@@ -14,8 +15,7 @@ from saga.orchestrator.letters import Letter
 __all__ = ["Due", "Held", "Outgoing", "held"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """A call that may be made as soon as the record that holds its sending is durable."""
 
     key: str

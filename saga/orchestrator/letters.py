@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from saga.machine.commands import Command, Reply
 from saga.machine.facts import Error
@@ -11,8 +11,7 @@ from saga.machine.facts import Error
 __all__ = ["Letter", "not_made"]
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(NamedTuple):
     """A command that waits for the time at which it will be decided.
 
     `attempt` is the (key, number) whose reply it brings, if it brings one.

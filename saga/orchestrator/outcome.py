@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from saga.definition.answers import Absent, CannotSay, InProgress, NotSent, Refused, Satisfied
 from saga.definition.contracts import Compensation, Effect
 from saga.definition.values import any_json
 from saga.errors import Conflict
-from saga.journal.records import PAYLOAD_LIMIT, json_text
+from saga.journal.records import PAYLOAD_LIMIT, json_size
 from saga.machine.facts import Error, Json
 from saga.orchestrator.describe import describe
 
@@ -31,8 +31,7 @@ class Unstorable(Exception):
     """A receipt that cannot be kept: too large, not JSON, or with the echo of another call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """Of one attempt: `landed`, `satisfied` (by evidence), `refused`, `not_sent` or `unknown`."""
 
     name: str
@@ -129,7 +128,7 @@ def _checked(receipt_json: Callable[[Any], Json], call: Any, value: Any) -> Json
 
 
 def _sized(receipt: Json) -> Json:
-    size = len(json_text(receipt).encode()) if receipt is not None else 0
+    size = json_size(receipt) if receipt is not None else 0
     if size > PAYLOAD_LIMIT:
         raise Unstorable(f"a receipt of {size} bytes; the limit is {PAYLOAD_LIMIT}")
     return receipt

@@ -12,7 +12,7 @@ from typing import Any
 
 from saga.definition.values import any_json
 from saga.errors import BadInput, Conflict
-from saga.journal.records import PAYLOAD_LIMIT, json_text
+from saga.journal.records import PAYLOAD_LIMIT, json_size
 
 __all__ = ["ECHOES", "checked_text", "echoed", "os_user", "receipt_value", "unix_time", "who"]
 
@@ -77,7 +77,7 @@ def receipt_value(receipt: Any, what: str = "receipt") -> Any:
             f"the {what} is {type(plain).__name__}",
             remedy="give the model, or a dict of its fields",
         )
-    size = len(json_text(plain).encode())
+    size = json_size(plain)
     if size > PAYLOAD_LIMIT:
         raise BadInput(
             f"the {what} has {size} bytes; the limit is {PAYLOAD_LIMIT}",

@@ -55,7 +55,7 @@ PATH_MUTATIONS = {
     ),
     "what lands while it is turned back counts for the run": Mutation(
         "steps",
-        "if step.path and not _counts(state, step):",
+        "if not _counts(state, step):",
         "if False:",
         "law 14",
         "keys query first > keys query first late, or naps other / one that lands late, a refusal",
