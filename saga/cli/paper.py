@@ -84,10 +84,12 @@ class Paper:
         self._print(grid)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """A table with a head. The first column is folded like all: nothing is cut off."""
+        """A table with a head. Columns are folded and nothing is cut off; a time stays whole."""
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-        for name in columns:
-            table.add_column(name, overflow="fold")
+        rows = list(rows)
+        for index, name in enumerate(columns):
+            times = any(isinstance(row[index], datetime) for row in rows)
+            table.add_column(name, overflow="fold", no_wrap=times)
         for row in rows:
             table.add_row(*(cell(value) for value in row))
         self._print(table)

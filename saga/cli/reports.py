@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from shlex import split
 from typing import Any
 
-from saga.cli.paper import Command, Paper, clock
+from saga.cli.paper import Command, Paper
 from saga.inquiries.health import Due, Health
 from saga.inquiries.hold import Hold
 from saga.inquiries.pausing import PauseView
@@ -15,6 +15,8 @@ from saga.inquiries.verification import Verification
 from saga.inquiries.why import Why
 
 __all__ = ["PAGES", "notice", "way_out"]
+
+_SHOWN = 3  # holds that differ in nothing but the item that they are about
 
 
 def notice(paper: Paper, text: str, command: Command) -> None:
@@ -46,12 +48,25 @@ def _why(paper: Paper, why: Why, command: Command) -> None:
             ("moved by", ", ".join(f"{one.id} (pid {one.pid})" for one in why.orchestrators)),
         ]
     )
-    for hold in why.holds:
-        _hold(paper, hold, command)
+    for alike in _alike(why.holds):
+        for hold in alike[:_SHOWN]:
+            _hold(paper, hold, command)
+        if len(alike) > _SHOWN:
+            paper.blank()
+            paper.say(f"And {len(alike) - _SHOWN} more that wait for the same; all of them:")
+            paper.command(command("why", why.run_id, "--json"))
     paper.blank()
     paper.facts([("also", text) for text in why.evidence[len(why.holds[0].evidence) :]])
     if why.notice and all(hold.rule != "no_orchestrator" for hold in why.holds):
         notice(paper, why.notice, command)
+
+
+def _alike(holds: Sequence[Hold]) -> list[list[Hold]]:
+    """The holds by rule, step and direction, in the order of the first of each."""
+    found: dict[tuple[str, str | None, str | None], list[Hold]] = {}
+    for hold in holds:
+        found.setdefault((hold.rule, hold.step, hold.direction), []).append(hold)
+    return list(found.values())
 
 
 def _hold(paper: Paper, hold: Hold, command: Command) -> None:
@@ -86,7 +101,7 @@ def _health(paper: Paper, health: Health, command: Command) -> None:
     paper.blank()
     if health.orchestrators:
         rows = [
-            (one.id, f"{one.host} {one.pid}", ", ".join(one.sagas), clock(one.beat_at))
+            (one.id, f"{one.host} {one.pid}", ", ".join(one.sagas), one.beat_at)
             for one in health.orchestrators
         ]
         paper.table(("orchestrator", "process", "sagas", "last beat"), rows)

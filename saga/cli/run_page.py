@@ -92,10 +92,14 @@ def _failures(paper: Paper, run: Run) -> None:
 
 def _needs(paper: Paper, run: Run, command: Command) -> None:
     """What a person has the word on, with the command that shows it."""
-    for case in run.cases:
+    for case in run.cases[:_MOST_LINES]:
         paper.blank()
         paper.say(f"Case {case} waits for a person:")
         paper.command(command("case", case))
+    if len(run.cases) > _MOST_LINES:
+        paper.blank()
+        paper.say(f"And {len(run.cases) - _MOST_LINES} more cases; all of them:")
+        paper.command(command("cases"))
     for step_name in run.approvals:
         paper.blank()
         paper.say(f"{step_name} waits for people to approve it:")

@@ -13,8 +13,9 @@ def draw(spec: Mapping[str, Any]) -> str:
     """Mermaid text of a specification (`Saga.spec()`, or a stored one).
 
     Solid arrows are the order of the steps. Dotted ones are the undo path: from a step that is
-    refused to the undos of what landed before it, and on to the steps before those. An optional
-    step has none, since the run goes on without it; behind a pivot it leads to a person.
+    refused to the undos of what landed before it, and on to the steps before those; behind a
+    savepoint back to it, and on to its other path. An optional step has none, since the run goes
+    on without it; behind a pivot it leads to a person.
     """
     rows: list[Mapping[str, Any]] = spec["steps"]
     position = {row["name"]: index for index, row in enumerate(rows)}
@@ -135,9 +136,30 @@ def _span(seconds: float) -> str:
 def _ends(rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]) -> list[list[str]]:
     """Where the way back goes from each step: the undos of what landed before it, or the end."""
     ends: list[set[str]] = []
-    for edges in after:
-        ends.append({end for b in edges for end in ([f"u{b}"] if _is_undone(rows[b]) else ends[b])})
+    others = _other_paths(rows, after)
+    for row, edges in zip(rows, after, strict=True):
+        behind = [name for name, alternative in row.get("path", ()) if not alternative]
+        here = [b for b in edges if not behind or _is_on(rows[b], behind[-1], alternative=False)]
+        found = {end for b in here for end in ([f"u{b}"] if _is_undone(rows[b]) else ends[b])}
+        ends.append(found | set(others[behind[-1]]) if behind and not here else found)
     return [sorted(found) or ["compensated"] for found in ends]
+
+
+def _other_paths(
+    rows: Sequence[Mapping[str, Any]], after: Sequence[Sequence[int]]
+) -> dict[str, list[str]]:
+    """The first steps of the other path of each savepoint."""
+    found: dict[str, list[str]] = {}
+    for index, (row, edges) in enumerate(zip(rows, after, strict=True)):
+        for name, alternative in row.get("path", ()):
+            first = not any(_is_on(rows[b], name, alternative=True) for b in edges)
+            if alternative and first:
+                found.setdefault(name, []).append(f"s{index}")
+    return found
+
+
+def _is_on(row: Mapping[str, Any], savepoint: str, *, alternative: bool) -> bool:
+    return [savepoint, alternative] in [list(one) for one in row.get("path", ())]
 
 
 def _is_undone(row: Mapping[str, Any]) -> bool:

@@ -95,7 +95,7 @@ class Retry:
         _count("resends", 0 if self.resends is None else self.resends, least=0)
         _count("generations", self.generations)
         _count("crashes", self.crashes)
-        if isinstance(self.factor, bool) or not 1 <= self.factor <= 100:
+        if type(self.factor) not in {int, float} or not 1 <= self.factor <= 100:
             raise DefinitionError(
                 "bad-retry", f"factor is {self.factor!r}", remedy="Give a number from 1 to 100"
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from saga import Effect, Irreversible, NothingToUndo, Saga, Wait
+from saga import Effect, Irreversible, NothingToUndo, Saga, Savepoint, Wait
 from saga.definition import draw
 from tests.definition.order_flow import order_flow
 from tests.definition.trips import book, step, trip
@@ -120,3 +120,20 @@ def test_a_wait_says_for_how_long_and_only_a_missing_signal_ends_it() -> None:
     assert "paid<br/>waits: a signal, at most 1 day, 0:00:00" in text
     assert "s1 -. " not in text
     assert "s2 -. no signal .-> u0" in text
+
+
+def test_behind_a_savepoint_the_way_back_leads_to_the_other_path() -> None:
+    flight = Savepoint("by_air", steps=[step("b"), step("c")], instead=[step("d"), step("e")])
+    text = Saga("s", trip, [step("a"), flight]).draw()
+    ways = re.findall(r"(\w+) -\. refused \.-> (\w+)", text)
+    assert ways == [("s0", "compensated"), ("s1", "s3"), ("s2", "u1"), ("s3", "u0"), ("s4", "u3")]
+    assert "u1 -.-> s3" in text
+    assert "u3 -.-> u0" in text
+
+
+def test_an_inner_savepoint_goes_back_to_the_outer_one() -> None:
+    inner = Savepoint("inner", steps=[step("b")], instead=[step("c")])
+    outer = Savepoint("outer", steps=[inner], instead=[step("d")])
+    text = Saga("s", trip, [step("a"), outer]).draw()
+    ways = re.findall(r"(\w+) -\. refused \.-> (\w+)", text)
+    assert ways == [("s0", "compensated"), ("s1", "s2"), ("s2", "s3"), ("s3", "u0")]

@@ -82,7 +82,7 @@ def test_attempts_out_of_bounds_are_refused(attempts: Any) -> None:
     assert caught.value.code == "bad-retry"
 
 
-@pytest.mark.parametrize("factor", [0, 0.5, -2, 101, INF, NAN, True])
+@pytest.mark.parametrize("factor", [0, 0.5, -2, 101, INF, NAN, True, "2"])
 def test_a_factor_out_of_bounds_is_refused(factor: Any) -> None:
     with pytest.raises(DefinitionError) as caught:
         Retry(factor=factor)
