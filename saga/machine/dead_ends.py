@@ -54,7 +54,7 @@ def dead_end(kind: str, step: StepSpec, action: Action, contract: ContractSpec) 
 def _exhausted(what: str, action: Action, contract: ContractSpec) -> str:
     if action.state != "absent":
         return (
-            f"{_capital(what)} did not happen{_last(action.error)}, and the run cannot turn round: "
+            f"{_capital(what)} did not happen{_last(action.error)}, and the run cannot wind down: "
             "a pivot has landed, and from there on it only goes forward."
         )
     why = (

@@ -56,7 +56,7 @@ from saga.machine.items import note
 from saga.machine.spending import tally
 from saga.machine.state import UNDO, Action, Asked, Case, Received, RunState
 from saga.machine.turns import turned
-from saga.machine.wayback import turn_round, weigh
+from saga.machine.wayback import begin_way_back, weigh
 
 __all__ = ["evolve"]
 
@@ -81,7 +81,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones
             state.cause_step, state.cause_error = event.step, event.error
             state.cause_reason = event.reason
             state.turn = None if state.lacks_turn else state.turn  # what is undone needs none
-            turn_round(state, "", state.steps)
+            begin_way_back(state, "", state.steps)
         case Ended():
             state.phase, state.outcome, state.ended_at = "ended", event.outcome, at
             state.turn = None

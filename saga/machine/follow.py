@@ -59,8 +59,8 @@ def _going_forward(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         late = state.deadline_at is not None and now >= state.deadline_at
         if late and not state.deadline_passed:
             return [DeadlinePassed()]
-        if (turn := _turn(spec, state, now)) is not None:
-            return [turn]
+        if (end := _way_down(spec, state, now)) is not None:
+            return [end]
     return begun_waits(spec, state, now) if spec.waits else []
 
 
@@ -103,8 +103,8 @@ def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     ]
 
 
-def _turn(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
-    """Whether a run that goes forward has to turn round, and why."""
+def _way_down(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
+    """Whether a run that goes forward has to wind down, and why."""
     busy = False
     failed: tuple[Action, str] | None = None
     for action in state.active.values():
@@ -149,7 +149,7 @@ def _out_of_time(spec: SagaSpec, state: RunState, now: float) -> WindingDown | N
 
 
 def winding_down(spec: SagaSpec, cause: str, action: Action | None) -> WindingDown:
-    """The turn of a run, with the step and error that caused it where there is one."""
+    """The winding down of a run, with the step and error that caused it where there is one."""
     if action is None:
         return WindingDown(cause=cause, step=None, error=None, reason="")
     step, contract = step_of(spec.steps, action), contract_of(spec, action)
@@ -257,7 +257,7 @@ def _beyond_undo(spec: SagaSpec, state: RunState) -> list[Event]:
 
 
 def _moot(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    """Cases that the turn of the run has answered: it is not sent again, or there is a way now."""
+    """Cases that winding down has answered: it is not sent again, or there is a way now."""
     events: list[Event] = []
     for case in state.cases.values() if state.open_cases else ():
         action = state.actions[case.key]

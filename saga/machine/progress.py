@@ -1,7 +1,7 @@
 """How far each step of a run is, forward and back, kept with every event so that nothing scans.
 
 A step has items: an `Each` those of its list, any other the one that is called `None`. What a step
-still holds back of the undoing is counted from the turn of the run on.
+still holds back of the undoing is counted from when the run winds down.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 When a step of its first path fails for good, what landed of that path is undone, against the edges
 as ever; then the other path is taken. Where a pivot of that path has landed there is no way back to
-it, and where the whole run turns round nothing of this counts any more.
+it, and where the whole run winds down nothing of this counts any more.
 """
 
 from __future__ import annotations

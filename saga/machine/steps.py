@@ -7,7 +7,7 @@ from saga.machine.events import PathTaken, Spread, TurnedBack
 from saga.machine.forward import is_final, is_on_path, is_turned_back
 from saga.machine.items import listed
 from saga.machine.state import RunState
-from saga.machine.wayback import come_round, turn_round
+from saga.machine.wayback import begin_way_back, end_way_back
 
 __all__ = ["item_done", "path_taken", "spread", "turned_back", "whole_pivot"]
 
@@ -32,13 +32,13 @@ def turned_back(state: RunState, event: TurnedBack) -> None:
     state.savepoints[event.savepoint] = "undoing"
     state.ready = [i for i in state.ready if not is_turned_back(state, state.steps[i])]
     state.done = sum(_counts(state, step) and state.is_done(step.index) for step in state.steps)
-    turn_round(state, event.savepoint, region)
+    begin_way_back(state, event.savepoint, region)
 
 
 def path_taken(state: RunState, event: PathTaken) -> None:
     """The other path of a savepoint is taken: what is needed and what is ready are counted anew."""
     state.savepoints[event.savepoint] = "instead"
-    come_round(state, [step for step in state.steps if (event.savepoint, False) in step.path])
+    end_way_back(state, [step for step in state.steps if (event.savepoint, False) in step.path])
     taken = [step for step in state.steps if is_on_path(state, step)]
     # Another part of the run may be on its way back beside this one.
     done = {one.index for one in taken if _counts(state, one) and state.is_done(one.index)}

@@ -84,7 +84,7 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
 def _turned(state: RunState) -> str:
     """What only a person can do."""
     passed = state.past_pivot and state.phase == "running"
-    return "though a pivot has landed, the run turns round: " if passed else ""
+    return "though a pivot has landed, the run winds down: " if passed else ""
 
 
 def _goes_on(spec: SagaSpec, state: RunState, case: Case) -> bool:

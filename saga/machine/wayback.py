@@ -1,8 +1,8 @@
 """The way back, kept as an index: which steps have undos to begin, and what still stands.
 
 A step is *clear* when nothing of it is left to settle or undo and all that follows it is clear; the
-undo of a step waits until everything behind it is clear. It is counted from the turn of the run on,
-with each event for the one action that it is about.
+undo of a step waits until everything behind it is clear. Once the run winds down it is counted with
+each event, for the one action that it is about.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from saga.definition.spec import StepSpec
 from saga.machine.progress import WayBack
 from saga.machine.state import FORWARD, Action, RunState, step_of
 
-__all__ = ["come_round", "turn_round", "weigh"]
+__all__ = ["begin_way_back", "end_way_back", "weigh"]
 
 
-def turn_round(state: RunState, region: str, steps: Sequence[StepSpec]) -> None:
+def begin_way_back(state: RunState, region: str, steps: Sequence[StepSpec]) -> None:
     """The run (`""`), or what lies behind a savepoint, is undone: look at all of it, once."""
-    come_round(state, steps)
+    end_way_back(state, steps)
     state.standing[region] = 0
     for step in steps:
         state.way_back[step.index] = WayBack(region)
@@ -31,7 +31,7 @@ def turn_round(state: RunState, region: str, steps: Sequence[StepSpec]) -> None:
         _spread(state, step.index)
 
 
-def come_round(state: RunState, steps: Sequence[StepSpec]) -> None:
+def end_way_back(state: RunState, steps: Sequence[StepSpec]) -> None:
     """These steps have been undone, or are undone anew with more of the run."""
     for step in steps:
         back = state.way_back.pop(step.index, None)

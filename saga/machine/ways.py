@@ -130,7 +130,7 @@ def _way_out(spec: SagaSpec, state: RunState, action: Action, now: float) -> Mov
 
 
 def _as_asked(state: RunState, action: Action, contract: ContractSpec, now: float) -> bool:
-    """A person's word holds: until the run turns round, and inside the life of the key.
+    """A person's word holds: until the run winds down, and inside the life of the key.
 
     What landed after the look, by a broken promise, may be forgotten later on; then it is read
     again. Where nothing ever left, or nobody can be asked, there is only the person's word.

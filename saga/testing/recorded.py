@@ -97,7 +97,7 @@ def _event(  # noqa: C901, PLR0912  one case for each kind of event
         case Absent(source="probe") if tuned:
             yield from _absent(spec, state.actions[event.key], event)
         case WindingDown():
-            yield from _turn(state, event)
+            yield from _winding(state, event)
         case Ended():
             yield from _end(spec, state, event)
         case CaseOpened():
@@ -201,15 +201,15 @@ def _absent(spec: SagaSpec, action: Action, event: Absent) -> Iterator[Finding]:
         yield 12, f"{event.key} counts as absent without two readings that count"
 
 
-def _turn(state: RunState, event: WindingDown) -> Iterator[Finding]:
+def _winding(state: RunState, event: WindingDown) -> Iterator[Finding]:
     if state.phase != "running":
-        yield 7, "the run turns round twice"
+        yield 7, "the run winds down twice"
     if event.cause not in ("refused", "attempts") or event.step is None:
         return
     failed = state.progress[state.positions[event.step]].newest.values()
     states = {action.state for action in failed}
     if states and states <= {"sending", "unknown"}:
-        yield 12, f"the run turns round as if {event.step} had failed: it is unknown"
+        yield 12, f"the run winds down as if {event.step} had failed: it is unknown"
 
 
 def _end(spec: SagaSpec, state: RunState, event: Ended) -> Iterator[Finding]:

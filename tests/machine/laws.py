@@ -66,7 +66,7 @@ def _event(spec: SagaSpec, before: RunState, event: Event, command: Command) -> 
     elif isinstance(event, Sending):
         _sending(spec, before, event, command.at)
     elif isinstance(event, WindingDown):
-        _turn(spec, before, event)
+        _winding(spec, before, event)
     elif isinstance(event, CaseOpened) and before.actions[event.key].case is not None:
         raise LawBroken("10", f"a second open case of {event.key}")
     evolve(before, event, command.at)
@@ -76,19 +76,19 @@ def _event(spec: SagaSpec, before: RunState, event: Event, command: Command) -> 
 _BRANCHES = ("Expired", "ApprovalExpired", "NoMoment", "OutOfTime")
 
 
-def _turn(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
+def _winding(spec: SagaSpec, state: RunState, event: WindingDown) -> None:
     if state.phase != "running":
-        raise LawBroken("7", "turned round twice: the first cause is lost")
+        raise LawBroken("7", "wound down twice: the first cause is lost")
     if event.cause == "person":
         return
     if _no_way_back(spec, state):
-        raise LawBroken("8", "turned round past the point of no return")
+        raise LawBroken("8", "wound down past the point of no return")
     for action in (a for a in state.active.values() if a.direction == FORWARD):
         if action.state in ("sending", "unknown"):
             if event.cause == "deadline" and (event.error or {}).get("type") not in _BRANCHES:
                 raise LawBroken("8", f"the deadline does not wait for {action.key}")
             if step_of(spec.steps, action).pivot:
-                raise LawBroken("8", f"turned round while {action.key} may have landed for good")
+                raise LawBroken("8", f"wound down while {action.key} may have landed for good")
 
 
 def _no_way_back(spec: SagaSpec, state: RunState) -> bool:

@@ -27,8 +27,8 @@ PATH_MUTATIONS = {
     ),
     "nothing behind a savepoint is undone": Mutation(
         "steps",
-        "turn_round(state, event.savepoint, region)",
-        "turn_round(state, event.savepoint, [])",
+        "begin_way_back(state, event.savepoint, region)",
+        "begin_way_back(state, event.savepoint, [])",
         "law 14",
         f"{EITHER} / {LOST}",
     ),

@@ -128,7 +128,7 @@ def _turns_round(w: World) -> None:
     for step in w.setting.irreversible:
         action = w.actions.get(w.newest(step))
         if action is not None and action.status == "open":
-            w.broken.append("section 4: a run turns round while an irreversible step is under way")
+            w.broken.append("section 4: a run winds down while an irreversible step is under way")
 
 
 def _all_is_undone(w: World) -> None:

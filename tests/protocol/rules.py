@@ -239,7 +239,7 @@ class Rules:
         the look by a broken promise may be forgotten by then. Where nothing ever left, there is
         nothing to remember; where the provider cannot be asked, the look was after `late_until`.
 
-        The wish to send a forward action again ends with the turn of the run.
+        The wish to send a forward action again ends when the run winds down.
         """
         if not key.undo and w.run.phase != "running":
             return False

@@ -15,7 +15,7 @@ __all__ = ["Unwinding"]
 
 
 class Unwinding(Rules):
-    """When a run turns round, what may be undone next, and when it ends."""
+    """When a run winds down, what may be undone next, and when it ends."""
 
     def follow(self, w: World) -> None:
         if w.run.phase == "running":
@@ -81,7 +81,7 @@ class Unwinding(Rules):
         w.set_run(phase="ended", outcome="settled" if w.run.accepted else "compensated")
 
     def _is_moot(self, w: World, key: Key, action: Action) -> bool:
-        """A case that the turn of the run has answered: this is not sent again, or there is a way
+        """A case that winding down has answered: this is not sent again, or there is a way
         now, since its undo needs no receipt."""
         if key.undo or action.case != "unknown":
             return not key.undo and action.case == "exhausted"

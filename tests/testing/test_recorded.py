@@ -123,7 +123,7 @@ BROKEN: dict[str, tuple[int, list[list[Event]]]] = {
     "a landed effect that is sent again": (2, [HOTEL, [landed("hotel"), sending("hotel", 2)]]),
     "a sending under the fence of another": (6, [[intended("hotel"), sending("hotel", fence=1)]]),
     "an ended run that goes on": (7, [HOTEL, [landed("hotel"), Ended(outcome="settled"), turn()]]),
-    "a run that turns round twice": (7, [[turn(), turn()]]),
+    "a run that winds down twice": (7, [[turn(), turn()]]),
     "an end while something stands": (
         8,
         [HOTEL, [landed("hotel"), turn(), *[Ended(outcome="compensated")]]],

@@ -1,4 +1,4 @@
-"""What turns a run round, and when: cancel, deadline, and the point of no return."""
+"""What winds a run down, and when: cancel, deadline, and the point of no return."""
 
 from __future__ import annotations
 
