@@ -112,7 +112,7 @@ def open_approvals(state: RunState) -> Iterator[tuple[Action, Asked]]:
 def expired_approvals(state: RunState, now: float) -> list[Event]:
     """What was not approved and sent in time has failed; nobody has refused it."""
     events: list[Event] = []
-    for action in state.active.values():
+    for action in state.moving.values():
         asked = action.approval
         if asked is None or action.state != "intended" or asked.expires_at > now:
             continue

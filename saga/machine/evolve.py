@@ -150,7 +150,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones
             state.deadline_passed = True
         case _:
             assert_never(event)
-    if state.way_back or state.spreads:
+    if state.way_back or state.spreads or state.cases:
         _count(state, event)
     if state.spending is not None:
         tally(state, state.spending, event)
@@ -158,13 +158,18 @@ def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones
 
 
 def _count(state: RunState, event: Event) -> None:
-    """Keep what is counted by step, for the action that the event is about."""
+    """Keep the indices that are asked after every event, for the action that it is about."""
     key = getattr(event, "key", None)
     if isinstance(event, CaseClosed):
         key = state.cases[event.case].key
     if key is None:
         return
     action = state.actions[key]
+    if state.cases and key in state.active:
+        if action.waits_for_a_person:
+            state.moving.pop(key, None)
+        else:
+            state.moving[key] = action
     if state.spreads:
         note(state, action)
     if state.way_back and not (isinstance(event, Sending) and action.direction == UNDO):
@@ -208,7 +213,7 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
         before.failed_over = before.choice != action.choice
         action.crashes = 0 if before.failed_over else before.crashes
         before.superseded, before.wish = True, None
-        state.active.pop(before.key, None)
+        state.rest(before)
         note(state, before)
     if of is None:
         progress = state.progress[index]
@@ -220,7 +225,7 @@ def _intended(state: RunState, event: Intended, at: float) -> None:
     else:
         of.undoing = event.key
         state.strays.pop(of.key, None)
-    state.actions[event.key] = state.active[event.key] = action
+    state.actions[event.key] = state.active[event.key] = state.moving[event.key] = action
 
 
 def _choice(state: RunState, index: int, name: str) -> int:

@@ -96,7 +96,7 @@ def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """Optional steps that the run does without from now on."""
     return [
         Skipped(key=action.key, reason=spent(action, contract_of(spec, action)))
-        for action in state.active.values()
+        for action in state.moving.values()
         if step_of(spec.steps, action).optional
         and (move := next_move(spec, state, action, now)) is not None
         and move.next is Next.SKIP
@@ -105,19 +105,23 @@ def _skips(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 
 def _way_down(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None:
     """Whether a run that goes forward has to wind down, and why."""
-    busy = False
     failed: tuple[Action, str] | None = None
-    for action in state.active.values():
-        if action.direction != FORWARD:
+    for action in state.moving.values():
+        if action.direction != FORWARD or action.state in ("sending", "unknown"):
             continue  # the undo of what landed late goes its own way
-        if action.state in ("sending", "unknown"):
-            busy = True
-            if step_of(spec.steps, action).pivot:
-                return None  # first it must be known whether there is a way back
-            continue
         move = next_move(spec, state, action, now)
-        if failed is None and move is not None and move.next is Next.FAIL:
+        if move is not None and move.next is Next.FAIL:
             failed = action, move.why
+            break
+    if failed is None and state.cancel is None and not (state.deadline_passed or spec.limits):
+        return None  # most of the time
+    busy = [
+        step_of(spec.steps, action)
+        for action in state.active.values()
+        if action.direction == FORWARD and action.state in ("sending", "unknown")
+    ]
+    if any(step.pivot for step in busy):
+        return None  # first it must be known whether there is a way back
     if failed is not None:
         return winding_down(spec, failed[1], failed[0])
     if state.cancel is not None:
@@ -164,7 +168,7 @@ def _last_failing(state: RunState) -> Action | None:
 def _dead_ends(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """A case for every action that no machine can settle."""
     opened: list[Event] = []
-    for action in state.active.values():
+    for action in state.moving.values():
         if action.state == "sending":
             continue  # most of the time this is all there is
         move = next_move(spec, state, action, now)
@@ -226,7 +230,7 @@ def _winding_down(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
 def _taken_back(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """What was undone while unknown is settled by its undo, whatever it was."""
     events: list[Event] = []
-    for action in state.active.values():
+    for action in state.moving.values():
         undo = state.undo_of(action) if action.state == "unknown" else None
         if undo is None:
             continue

@@ -102,7 +102,7 @@ def calls_due(spec: SagaSpec, state: RunState, now: float) -> Plan:
         return Plan((), None)
     todo: list[Todo] = []
     due: list[float] = []
-    for action in state.active.values():
+    for action in state.moving.values():
         move = next_move(spec, state, action, now)
         if move is None:
             continue

@@ -19,7 +19,7 @@ __all__ = ["path_taken", "turned_back"]
 
 def turned_back(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     """A step has failed for good, and there is a savepoint to go back to."""
-    for action in state.active.values():
+    for action in state.moving.values():
         if action.direction != FORWARD or action.state in ("sending", "unknown"):
             continue
         step = step_of(spec.steps, action)

@@ -212,7 +212,7 @@ def settle(state: RunState, action: Action, name: str) -> None:
     action.state, action.wish, action.first_absent = name, None, None
     action.open.clear()
     if name in ("landed", "accepted", "skipped"):
-        state.active.pop(action.key, None)
+        state.rest(action)
     if name in ("landed", "accepted"):
         stop_watching(state, action)
 

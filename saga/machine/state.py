@@ -140,6 +140,13 @@ class Action:
         newest = self.open.get(self.attempts)
         return newest is not None and newest.interrupted
 
+    @property
+    def waits_for_a_person(self) -> bool:
+        """Its case is open, and nothing else can follow for it by itself."""
+        if self.case is None or self.wish is not None or self.undoing is not None:
+            return False
+        return self.state != "sending" and (self.state != "intended" or self.approval is None)
+
     def ends_watch(self, started: float) -> bool:
         """Whether a reading that began at `started` is the last one: no straggler comes after it.
 
@@ -218,6 +225,7 @@ class RunState:
     standing: dict[str, int] = field(default_factory=dict)
     signals: dict[int, Received] = field(default_factory=dict)  # by step
     active: dict[str, Action] = field(default_factory=dict)  # current, to be settled
+    moving: dict[str, Action] = field(default_factory=dict)  # of these: not a person's now
     watched: dict[str, Action] = field(default_factory=dict)  # settled, and may still land
     strays: dict[str, Action] = field(default_factory=dict)  # landed late, undo not yet intended
     ready: list[int] = field(default_factory=list)  # steps that may start, not all intended
@@ -253,6 +261,11 @@ class RunState:
     def newest(self, step: int, item: str | None = None) -> Action | None:
         """The newest generation of a step's action, or of that of an item of its."""
         return self.progress[step].newest.get(item)
+
+    def rest(self, action: Action) -> None:
+        """An action is settled, or another generation has taken its place."""
+        self.active.pop(action.key, None)
+        self.moving.pop(action.key, None)
 
     def undo_of(self, action: Action | None) -> Action | None:
         """The newest generation of the undo of a forward action; `None` before its intent."""

@@ -25,7 +25,7 @@ def undo_ready(spec: SagaSpec, state: RunState, now: float) -> list[Action]:
     strays = list(state.strays.values())
     if not state.way_back:
         return strays
-    ready = [of for of in state.active.values() if _is_blind(spec, state, of, now)]
+    ready = [of for of in state.moving.values() if _is_blind(spec, state, of, now)]
     for index in state.frontier:
         # They landed in this order.
         ready += islice(reversed(state.way_back[index].to_undo.values()), _room(spec, state, index))

@@ -70,7 +70,7 @@ def ended_waits(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
     if not goes_forward(state, now):
         return []
     ended: list[Event] = []
-    for action in state.active.values():
+    for action in state.moving.values():
         wait = step_of(spec.steps, action).wait
         if wait is None or action.state != "intended":
             continue

@@ -30,6 +30,7 @@ def fork(state: RunState) -> RunState:
     twin.watched = {key: twin.actions[key] for key in state.watched}
     twin.strays = {key: twin.actions[key] for key in state.strays}
     twin.active = {key: twin.actions[key] for key in state.active}
+    twin.moving = {key: twin.actions[key] for key in state.moving}
     twin.begun = dict(state.begun)
     twin.signals = dict(state.signals)
     twin.ready = list(state.ready)

@@ -46,6 +46,9 @@ def check_indices(state: RunState) -> None:
         len(landed),
     ):
         raise LawBroken("14", "an index is not what looking at everything gives")
+    moving = {key for key, one in state.active.items() if not _is_left_to_a_person(one)}
+    if set(state.moving) != moving:
+        raise LawBroken("14", f"what moves by itself is not what looking gives: {moving}")
     watched = {a.key for a in state.actions.values() if a.watch is not None}
     undoable = [a for a in state.actions.values() if step_of(state.steps, a).undo == "compensation"]
     strays = {a.key for a in undoable if a.late and a.undoing is None}
@@ -56,6 +59,13 @@ def check_indices(state: RunState) -> None:
     count = sum(case.state == "open" for case in state.cases.values())
     if open_cases != known or state.open_cases != count or count != len(open_cases):
         raise LawBroken("10", "open cases, and what the run and its actions know of them")
+
+
+def _is_left_to_a_person(action: Action) -> bool:
+    """Nothing is out, its case is open, and nothing was asked for, is being undone or awaited."""
+    approval = action.state == "intended" and action.approval is not None
+    by_itself = action.wish or action.undoing or action.state == "sending" or approval
+    return action.case is not None and not by_itself
 
 
 def _is_done(progress: Progress) -> bool:

@@ -208,6 +208,30 @@ def test_an_item_of_a_long_list_takes_no_more_work_than_one_of_a_short_one(paral
     assert (state.outcome, len(state.actions)) == ("compensated", 401)
 
 
+def left_unknown(spec: SagaSpec, count: int) -> RunState:
+    """No item's call says what became of it, and nobody can be asked: all are before a person."""
+    state = new_state(spec)
+    transition(spec, state, replace(START, input={"n": 1, "items": ["x"] * count}))
+    while todos := plan(spec, state, 0.0).todo:
+        for todo in todos:
+            transition(spec, state, order_for(state, todo, 0.0))
+        for action in list(state.moving.values()):
+            error = {"type": "TimeoutError", "text": "", "leaves": []}
+            reply = Reply(at=0.0, key=action.key, attempt=1, result="unknown", error=error)
+            transition(spec, state, reply)
+    return state
+
+
+def test_items_that_wait_for_a_person_make_the_others_no_dearer() -> None:
+    spec = listing("each", parallel=10, on_unknown="hold_item")
+    work = {}
+    for count in (200, 800):
+        work[count] = lines(partial(left_unknown, spec, count))
+    assert 3.5 < work[800] / work[200] < 4.4, work
+    state = left_unknown(spec, 200)
+    assert (state.open_cases, len(state.active), len(state.moving)) == (200, 200, 0)
+
+
 def test_the_laws_are_checked_in_proportion_to_what_has_landed(tmp_path: Path) -> None:
     work = {}
     for count in (150, 600):

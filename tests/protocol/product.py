@@ -81,6 +81,7 @@ def twin_of(run: RunState) -> RunState:
     twin.watched = {key: twin.actions[key] for key in run.watched}
     twin.strays = {key: twin.actions[key] for key in run.strays}
     twin.active = {key: twin.actions[key] for key in run.active}
+    twin.moving = {key: twin.actions[key] for key in run.moving}
     twin.cases = {name: copy.copy(case) for name, case in run.cases.items()}
     twin.ready = list(run.ready)
     return twin
