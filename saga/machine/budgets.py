@@ -8,7 +8,7 @@ holds it up any more: undos, and whatever settles an unknown, are counted and al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -206,7 +206,7 @@ def ended_probe(
     return [*told, ProbeEnded(key=key)]
 
 
-def lost_probes(state: RunState) -> list[Event]:
+def lost_probes(state: RunState, keys: Collection[str] | None) -> list[Event]:
     """The process that asked is gone: nobody waits for these answers any more."""
     asking = () if state.spending is None else sorted(state.spending.asking)
-    return [ProbeEnded(key=key) for key in asking]
+    return [ProbeEnded(key=key) for key in asking if keys is None or key in keys]

@@ -147,9 +147,13 @@ class ProbeAnswer:
 
 @fact
 class Lost:
-    """The owner that made the calls is gone; what was in flight is unknown."""
+    """The owner that made the calls is gone; what was in flight is unknown.
+
+    `keys`: of these actions only, so that a record holds what becomes of them; `None`: of all.
+    """
 
     at: float
+    keys: frozenset[str] | None = None
 
 
 @fact

@@ -51,15 +51,19 @@ from saga.machine.turns import parked, taken
 from saga.machine.waiting import signalled
 from saga.machine.ways import contract_of
 
-__all__ = ["Decision", "decide", "transition"]
+__all__ = ["EVENTS_MAX", "Decision", "decide", "transition"]
 
 Decision: TypeAlias = tuple[Event, ...] | Rejected
 
+EVENTS_MAX = 64  # that one transition lets follow: of a long list so much fits a record
 _FOLLOW_LIMIT = 1000  # consequences of one command come to an end; more, and some a step, is a bug
 
 
 def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
-    """Decide, apply, and apply all that follows. `state` is changed unless it is rejected."""
+    """Decide, apply, and apply all that follows. `state` is changed unless it is rejected.
+
+    Where more than `EVENTS_MAX` events would come of it, `plan` says at once that more is due.
+    """
     decision = decide(spec, state, command)
     if isinstance(decision, Rejected):
         return decision
@@ -67,7 +71,7 @@ def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
     for event in events:
         evolve(state, event, command.at)
     for _ in range(_FOLLOW_LIMIT + 8 * len(spec.steps)):
-        more = consequences(spec, state, command.at)
+        more = consequences(spec, state, command.at)[: max(EVENTS_MAX - len(events), 0)]
         if not more:
             break
         for event in more:
@@ -100,7 +104,8 @@ def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:
         case Wake():
             return ()
         case Lost():
-            events = [*lost(spec, state, command.at), *lost_probes(state)]
+            keys = command.keys
+            events = [*lost(spec, state, command.at, keys), *lost_probes(state, keys)]
             return tuple(events) or Rejected(Rejection.NOTHING_DUE, "nothing was in flight")
         case Cancel():
             return _cancel(spec, state, command)

@@ -6,6 +6,8 @@ Proof that something landed counts whenever and from whomever it comes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.action_events import (
     Absent,
@@ -158,8 +160,11 @@ def _repeats(action: Action, error: Error) -> bool:
     return error == action.error and error["type"] != "TimeoutError"
 
 
-def lost(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
-    """The process that made the calls is dead by `now`: what it had in flight is unknown."""
+def lost(spec: SagaSpec, state: RunState, now: float, keys: Collection[str] | None) -> list[Event]:
+    """The process that made the calls is dead by `now`: what it had in flight is unknown.
+
+    `keys`: of these actions; `None`: of all.
+    """
     error: Error = {
         "type": "OwnerLost",
         "text": "the orchestrator that made this call is gone",
@@ -182,7 +187,7 @@ def lost(spec: SagaSpec, state: RunState, now: float) -> list[Event]:
         )
         for action in state.active.values()
         for attempt in action.open.values()
-        if attempt.in_flight or attempt.running
+        if (keys is None or action.key in keys) and (attempt.in_flight or attempt.running)
     ]
 
 

@@ -23,7 +23,7 @@ from saga.machine.commands import (
     Wake,
     name_of,
 )
-from saga.machine.decide import transition
+from saga.machine.decide import EVENTS_MAX, transition
 from saga.machine.events import CaseOpened, Event
 from saga.machine.plan import (
     AskNow,
@@ -77,6 +77,8 @@ class Advance:
     due: float | None = None
     blocked: bool = False  # something is due that is not to be done now
     more: bool = False  # something is due that did not fit this record
+    follows: bool = True  # something may follow without any call: time has passed, or see `_apply`
+    full: bool = False  # so much has followed that the rest goes into the next record
 
     def outgoing(self, now: float) -> list[Outgoing]:
         """The calls that its record begins; `now` is its time on our monotonic clock."""
@@ -84,6 +86,11 @@ class Advance:
             Outgoing(sending.key, sending.attempt, sending.send_by, now + sending.send_by - self.at)
             for sending in self.sendings
         ]
+
+    def unasked(self, held: Held) -> list[str]:
+        """The keys to probe now: no answer is on its way, or waits to be decided."""
+        asked = {letter.asked for letter in held.mailbox} | held.probes | self.begun
+        return [key for key in self.ask if key not in asked]
 
     def news(self) -> list[str]:
         """One line per case opened, to be logged once it is durable."""
@@ -117,8 +124,7 @@ def advance(held: Held, letters: Sequence[Letter], at: float, brake: Brake) -> A
         _apply(held, step, letter.command(at))
     room = PAYLOAD_LIMIT
     while True:
-        decided = bool(step.commands)  # then nothing follows any more without a call
-        planned = (calls_due if decided else plan)(held.saga.spec, held.state, at)
+        planned = (plan if step.follows else calls_due)(held.saga.spec, held.state, at)
         step.ask, step.blocked, step.more = [], False, False
         progress = False
         for todo in planned.todo:
@@ -128,7 +134,7 @@ def advance(held: Held, letters: Sequence[Letter], at: float, brake: Brake) -> A
             if _is_blocked(held, todo, brake):
                 step.blocked = True
                 continue
-            if room <= 0:
+            if room <= 0 or step.full:
                 step.more = True
                 continue
             command, size = _command(held, todo, at)
@@ -231,6 +237,8 @@ def _apply(held: Held, step: Advance, command: Command) -> bool:
         _log.debug("run %s: %s: %s", held.run_id, name_of(command), decision.text)
         return False
     step.events += decision
+    step.follows = len(decision) >= EVENTS_MAX
+    step.full = step.full or step.follows
     step.commands.append(name_of(command))
     step.sendings += [event for event in decision if isinstance(event, Sending)]
     return True

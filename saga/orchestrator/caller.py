@@ -202,7 +202,8 @@ class Caller:
                 answer=answer.name,
                 receipt=answer.receipt,
                 reason=answer.reason,
-            )
+            ),
+            asked=key,
         )
         self._deliver(held, letter)
 

@@ -79,12 +79,15 @@ class Held:
         return bool(self.writing or self.stale or self.mailbox or self.calls or self.probes)
 
     @property
-    def in_doubt(self) -> bool:
-        """Whether attempts or probes are in flight, or still in a thread, by what is recorded."""
-        if self.state.spending is not None and self.state.spending.asking:
-            return True
-        attempts = (one for action in self.state.active.values() for one in action.open.values())
-        return any(attempt.in_flight or attempt.running for attempt in attempts)
+    def in_doubt(self) -> list[str]:
+        """The keys of what is in flight, or still in a thread, by what is recorded."""
+        asked = self.state.spending.asking if self.state.spending is not None else ()
+        sent = [
+            action.key
+            for action in self.state.active.values()
+            if any(attempt.in_flight or attempt.running for attempt in action.open.values())
+        ]
+        return sorted({*asked, *sent})
 
     def unmade(self) -> list[tuple[str, int]]:
         """The sendings of a failed append that are on record all the same, as attempts.

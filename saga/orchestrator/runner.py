@@ -18,14 +18,14 @@ from saga.journal.history import History
 from saga.journal.records import RecordTooLarge
 from saga.journal.sealing import Keyring
 from saga.journal.writer import Failure, Outcome
-from saga.machine.commands import Lost, Wake, name_of
+from saga.machine.commands import Wake, name_of
 from saga.orchestrator.advance import Advance, advance
 from saga.orchestrator.brake import Brake
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
 from saga.orchestrator.held import Held, held
 from saga.orchestrator.lanes import Lanes
-from saga.orchestrator.letters import Letter, not_made
+from saga.orchestrator.letters import Letter, first, lost, not_made
 from saga.orchestrator.timers import Timers
 
 __all__ = ["RELEASE_SECONDS", "Runner"]
@@ -74,8 +74,7 @@ class Runner:
         """A run is ours now. What its last owner had in flight is unknown."""
         run = held(saga, history, fence)
         self.runs[run.run_id] = run
-        if run.in_doubt:
-            run.mailbox.append(Letter(lambda at: Lost(at=at)))
+        run.mailbox += lost(run.in_doubt)
         self.touch(run)
 
     def deliver(self, run: Held, letter: Letter) -> None:
@@ -162,12 +161,12 @@ class Runner:
     def _advance(self, run: Held) -> Append | None:
         """Decide what is due for one run; the append to write, if anything happened."""
         at, now = max(self._clock.now(), run.at), self._clock.monotonic()
-        letters = run.mailbox[: 1 if run.one_by_one else None]
-        run.letters, run.mailbox = letters, run.mailbox[len(letters) :]
+        taken = 1 if run.one_by_one else first(run.mailbox)
+        letters, run.mailbox = run.mailbox[:taken], run.mailbox[taken:]
+        run.letters = letters
         step = advance(run, letters, at, self.brake)
-        for key in step.ask:
-            if key not in run.probes and key not in step.begun:
-                self.caller.ask(run, key)
+        for key in step.unasked(run) if step.ask else ():
+            self.caller.ask(run, key)
         if not step.events and not step.is_due_for_nothing(run):
             run.letters, run.refusals = [], 0
             self._look_at(run, step.due)

@@ -16,8 +16,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "what a dead owner had in flight stays in flight",
         {
             "orchestrator.runner": """
--            run.mailbox.append(Letter(lambda at: Lost(at=at)))
-+            run.mailbox += [Letter(lambda at: Lost(at=at))] if self.brake.stopping else []
+-        run.mailbox += lost(run.in_doubt)
++        run.mailbox += lost(run.in_doubt) if self.brake.stopping else []
 """
         },
         _WELL,
@@ -63,7 +63,7 @@ MORE_BUGS: tuple[Bug, ...] = (
             "machine.decide": """
 -    for _ in range(_FOLLOW_LIMIT + 8 * len(spec.steps)):
 +    for _ in range(_FOLLOW_LIMIT if not events else 1):
-         more = consequences(spec, state, command.at)
+         more = consequences(spec, state, command.at)[: max(EVENTS_MAX - len(events), 0)]
 -        if not more:
 +        if not more or events:
 """

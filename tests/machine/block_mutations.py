@@ -184,8 +184,8 @@ BLOCK_MUTATIONS = {
     ),
     "a probe that died goes on counting as asked": Mutation(
         "decide",
-        "[*lost(spec, state, command.at), *lost_probes(state)]",
-        "[*lost(spec, state, command.at)]",
+        "[*lost(spec, state, command.at, keys), *lost_probes(state, keys)]",
+        "[*lost(spec, state, command.at, keys)]",
         "unit",
     ),
 }
