@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
@@ -16,7 +15,6 @@ from saga.errors import DatabaseError
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 
-Copy = Callable[[str | None], Path]
 ROOT = Path(__file__).parents[2]
 
 
