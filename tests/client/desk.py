@@ -37,7 +37,7 @@ from saga import (
 )
 from saga.testing.laws import check_laws
 
-__all__ = ["Desk", "Doing", "Proof"]
+__all__ = ["SLOW", "Desk", "Doing", "Proof", "as_planned"]
 
 HOUR = timedelta(hours=1)
 SLOW = Retry(first=HOUR, longest=HOUR, jitter=0.0)
@@ -51,6 +51,19 @@ class Doing(BaseModel):
 
 class Proof(BaseModel):
     number: str
+
+
+def as_planned(what: str) -> None:
+    """Fail in this way, if it is one."""
+    match what:
+        case "refuse":
+            raise Refused("no")
+        case "lose":
+            raise ConnectionResetError("the answer is lost")
+        case "down":
+            raise NotSent("nobody there")
+        case _:
+            return
 
 
 class Desk:
@@ -104,12 +117,12 @@ class Desk:
         self, doing: Doing, name: str, provider: Provider, *, probe: bool = False
     ) -> Step[Doing, Proof]:
         async def do(call: Call[Doing]) -> Proof:
-            self._act(call.args.plan.get(name, "land"))
+            as_planned(call.args.plan.get(name, "land"))
             self._landed(call, None)
             return Proof(number=f"N-{call.step}")
 
         async def undo(call: Undo[Doing, Proof | None]) -> None:
-            self._act(call.args.undo.get(name, "land"))
+            as_planned(call.args.undo.get(name, "land"))
             self._landed(call, call.of_key)
 
         async def find(call: Call[Doing]) -> Proof | InProgress | CannotSay:
@@ -125,17 +138,6 @@ class Desk:
         )
         compensation = Compensation(f"{name}.undo", undo, provider=provider, retry=SLOW)
         return Step(name, effect, args=doing, compensation=compensation)
-
-    def _act(self, what: str) -> None:
-        match what:
-            case "refuse":
-                raise Refused("no")
-            case "lose":
-                raise ConnectionResetError("the answer is lost")
-            case "down":
-                raise NotSent("nobody there")
-            case _:
-                return
 
     def _landed(self, call: Any, of_key: str | None) -> None:
         self.ledger.append(
