@@ -8,8 +8,10 @@ test wants to look at it.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,11 @@ class Desk:
 
     def idle(self) -> None:
         asyncio.run(Orchestrator(App(self.saga), self.url, poll=0.02).run_until_idle())
+
+    def sql(self, statement: str, *values: Any) -> list[Any]:
+        """What somebody does who has the file; the rows that come back."""
+        with closing(sqlite3.connect(self.database)) as connection, connection:
+            return connection.execute(statement, values).fetchall()
 
     def rules(self, run_id: str) -> list[str]:
         return [hold.rule for hold in self.client.why(run_id).holds]
