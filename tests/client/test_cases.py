@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from saga import BadInput, Client, NotAllowed
+from saga.reconciliation.words import os_user
 from tests.client.desk import Desk
 
 
@@ -37,6 +38,16 @@ def test_who_decides_is_the_user_of_the_system_not_of_the_environment(
     desk.client.case("r1/1")
     case = desk.client.resolve("r1/1", "accept", reason="x")
     assert case.actor == pwd.getpwuid(os.getuid()).pw_name
+
+
+def test_a_name_that_the_system_could_not_find_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_001)
+    assert os_user() == "uid 4000000001"
+    entry = pwd.struct_passwd(("late", "x", 4_000_000_001, 1, "", "/", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: entry)
+    assert os_user() == "late"
 
 
 @pytest.mark.parametrize(
