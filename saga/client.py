@@ -73,7 +73,7 @@ class Client(Reader):
         by = who(actor)
         command = Start(at=0.0, run_id=run_id, instance="", tenant=tenant, input=plain, actor=by)
         database = self._source.database(create=True)
-        history, already = start_run(database, saga.machine_spec, saga.spec(), command)
+        history, already = start_run(database, saga.machine_spec, saga.stored_text, command)
         run = run_view(history)
         if already:
             how = run.outcome or run.phase

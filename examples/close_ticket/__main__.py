@@ -6,24 +6,21 @@ Exit codes: 0 the ticket was closed exactly once, 1 it was not.
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from examples.close_ticket.close_ticket import Goal, close_ticket
 from examples.close_ticket.tool import Store
+from examples.processes import running
 from saga import Client, Run
 
 __all__ = ["main"]
 
-_ROOT = Path(__file__).resolve().parents[2]
 _APP = "examples/close_ticket/close_ticket.py:app"
 
 
@@ -33,25 +30,6 @@ def _until(condition: Callable[[], Any], what: str) -> Any:
             return found
         time.sleep(0.02)
     raise TimeoutError(f"it never came to: {what}")
-
-
-@contextmanager
-def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that does not outlive this one's interest in it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        cwd=_ROOT,
-        env={**os.environ, **environment},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _say(number: int, text: str) -> None:
@@ -75,7 +53,7 @@ def _closed_once(client: Client, store: Store, url: str, tool: str) -> Run:
     client.start(close_ticket, Goal(ticket="ticket-7"), run_id="run-42", actor="agent")
     hold = store.path.with_name(f"{store.path.name}.hold")
     hold.touch()
-    with _process("saga", "orchestrator", _APP, "--db", url, TICKETS_URL=tool) as first:
+    with running("saga", "orchestrator", _APP, "--db", url, TICKETS_URL=tool) as first:
         _approve(client, "run-42")
         _until(store.writes, "the close in the tool's store")
         _say(3, f"the tool has committed the close and keeps its receipt: {store.writes()}")
@@ -84,7 +62,7 @@ def _closed_once(client: Client, store: Store, url: str, tool: str) -> Run:
     step = client.show("run-42").steps[1]
     _say(4, f"kill -9 before the receipt was recorded: {step.name} is {step.state}, {step.key}")
     hold.unlink()
-    with _process("saga", "orchestrator", _APP, "--db", url, TICKETS_URL=tool):
+    with running("saga", "orchestrator", _APP, "--db", url, TICKETS_URL=tool):
         _say(5, "another orchestrator takes the run up from its journal")
         done = client.wait("run-42", timeout=60)
     commands = " ".join(record.command for record in client.journal("run-42"))
@@ -98,7 +76,7 @@ def _closed_once(client: Client, store: Store, url: str, tool: str) -> Run:
 def _satisfied(client: Client, url: str, tool: str) -> Run:
     """The same goal again: a current reading is the evidence, there is nothing to close."""
     client.start(close_ticket, Goal(ticket="ticket-7"), run_id="run-43", actor="agent")
-    with _process("saga", "orchestrator", _APP, "--db", url, TICKETS_URL=tool):
+    with running("saga", "orchestrator", _APP, "--db", url, TICKETS_URL=tool):
         _approve(client, "run-43")
         done = client.wait("run-43", timeout=60)
     print(f"   run-43 {done.outcome}: {done.steps[1].state}, {done.steps[1].evidence}")
@@ -110,7 +88,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="close-ticket-") as folder:
         url, store = f"sqlite:///{folder}/saga.db", Store(Path(folder) / "tickets.db")
         command = ("examples.close_ticket.tool", "--store", str(store.path), "--tied")
-        with _process(*command) as tool:
+        with running(*command) as tool:
             assert tool.stdout is not None
             where = json.loads(tool.stdout.readline())["url"]
             client = Client(url)

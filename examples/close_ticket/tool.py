@@ -8,17 +8,16 @@ JSON and serves 127.0.0.1 until SIGTERM. A close is one transaction with its rec
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from examples.serving import Answer, Request, serve
 
 __all__ = ["Store", "main"]
 
@@ -63,7 +62,7 @@ class Store:
         with self._open() as store:
             return store.execute("SELECT ticket, status FROM receipts ORDER BY number").fetchall()
 
-    def write(self, key: str, digest: str, id_: str, status: str) -> tuple[int, dict[str, Any]]:
+    def write(self, key: str, digest: str, id_: str, status: str) -> Answer:
         """Set the status of a ticket once for each key. The HTTP status, and the receipt."""
         with self._open() as store:
             store.execute("BEGIN IMMEDIATE")
@@ -94,37 +93,21 @@ class Store:
         }
 
 
-def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+def _get(store: Store, request: Request) -> Answer:
+    room, _, name = request.path.lstrip("/").partition("/")
+    found = store.ticket(name) if room == "tickets" else store.receipt(name)
+    return (200, found) if found else (404, {"error": "not_there"})
 
-        def do_GET(self) -> None:
-            room, _, name = self.path.lstrip("/").partition("/")
-            found = store.ticket(name) if room == "tickets" else store.receipt(name)
-            self._answer(200 if found else 404, found or {"error": "not_there"})
 
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            _, id_, verb = self.path.lstrip("/").split("/")
-            status = {"close": "closed", "reopen": "open"}[verb]
-            key, digest = self.headers["Idempotency-Key"], self.headers["Intent-Digest"]
-            answer = store.write(key, digest, id_, status)
-            while store.path.with_name(f"{store.path.name}.hold").exists():
-                time.sleep(0.02)  # it is done, and nobody is told
-            self._answer(*answer)
-
-        def _answer(self, status: int, body: dict[str, Any]) -> None:
-            text = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  its own name
-            pass
-
-    return Handler
+def _post(store: Store, request: Request) -> Answer:
+    request.rfile.read(int(request.headers.get("Content-Length", 0)))
+    _, id_, verb = request.path.lstrip("/").split("/")
+    status = {"close": "closed", "reopen": "open"}[verb]
+    key, digest = request.headers["Idempotency-Key"], request.headers["Intent-Digest"]
+    answer = store.write(key, digest, id_, status)
+    while store.path.with_name(f"{store.path.name}.hold").exists():
+        time.sleep(0.02)  # it is done, and nobody is told
+    return answer
 
 
 def main() -> int:
@@ -134,13 +117,8 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--tied", action="store_true")
     given = parser.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", given.port), _handler(Store(given.store)))
-    server.daemon_threads = True
-    url = f"http://127.0.0.1:{server.server_address[1]}"
-    print(json.dumps({"url": url, "pid": os.getpid()}), flush=True)
-    if given.tied:
-        threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-    server.serve_forever()
+    store = Store(given.store)
+    serve(partial(_get, store), partial(_post, store), given.port, tied=given.tied)
     return 0
 
 

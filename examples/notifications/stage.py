@@ -7,10 +7,8 @@ before the next move is looked up, outside or in the journal.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ from typing import Any
 from examples.notifications.notifications import SAGAS, Campaign, Reader
 from examples.notifications.provider import Ledger
 from examples.order_flow.demo.interruptions import Interruptions
+from examples.processes import running
 from saga import Client, Run
 
 __all__ = ["KINDS", "READERS", "Counts", "Stage", "counts", "staged"]
@@ -29,7 +28,6 @@ __all__ = ["KINDS", "READERS", "Counts", "Stage", "counts", "staged"]
 READERS = [Reader(number=n, address=f"reader-{n}@example.org") for n in range(1, 101)]
 KINDS = {"keys": ("--keys",), "queries": ("--queries",), "neither": ()}
 
-_ROOT = Path(__file__).resolve().parents[2]
 _APP = "examples/notifications/notifications.py:app"
 
 
@@ -81,7 +79,7 @@ class Stage:
     def orchestrator(self, *options: str) -> Iterator[subprocess.Popen[str]]:
         """A process that moves the runs."""
         command = ("saga", "orchestrator", _APP, "--db", self.url, "--poll", "0.1", *options)
-        with _process(*command, NOTIFIER_URL=self.provider) as process:
+        with running(*command, NOTIFIER_URL=self.provider) as process:
             yield process
 
     def reach(self, run_id: str, number: int) -> None:
@@ -125,7 +123,7 @@ def staged(kind: str, interruptions: Interruptions) -> Iterator[Stage]:
     with tempfile.TemporaryDirectory(prefix=f"notifications-{kind}-") as folder:
         ledger, url = Ledger(Path(folder) / "sent.db"), f"sqlite:///{folder}/saga.db"
         command = ("examples.notifications.provider", "--ledger", str(ledger.path), "--tied")
-        with _process(*command, *KINDS[kind]) as provider:
+        with running(*command, *KINDS[kind]) as provider:
             assert provider.stdout is not None
             where = json.loads(provider.stdout.readline())["url"]
             client = Client(url)
@@ -133,22 +131,3 @@ def staged(kind: str, interruptions: Interruptions) -> Iterator[Stage]:
                 yield Stage(url, where, ledger, client, interruptions)
             finally:
                 client.close()
-
-
-@contextmanager
-def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that does not outlive this one's interest in it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        cwd=_ROOT,
-        env={**os.environ, **environment},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()

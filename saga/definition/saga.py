@@ -95,6 +95,14 @@ class Saga(Generic[I]):
         return self._digest
 
     @cached_property
+    def stored_text(self) -> str:
+        """The specification as the text that is stored and sealed, byte for byte.
+
+        Kept, since every start compares it with what is stored.
+        """
+        return json.dumps(self.spec(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+    @cached_property
     def machine_spec(self) -> SagaSpec:
         """The specification in the form that the machine reads."""
         return read_spec(self.spec(), self._digest)

@@ -6,10 +6,9 @@ all that is damaged: it is evidence, and nothing here repairs.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -24,6 +23,7 @@ from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
+from saga.journal.statements import Question
 from saga.journal.tables import definitions, runs
 
 __all__ = ["Specs", "check_definition", "store_definition", "stored_spec"]
@@ -34,38 +34,54 @@ _NAMED = definitions.c.digest == sa.bindparam("digest")
 _SAME = sa.and_(
     definitions.c.saga == sa.bindparam("saga"), definitions.c.version == sa.bindparam("version")
 )
-_ALIKE = sa.select(definitions).where(sa.or_(_NAMED, _SAME))
-_ONE = sa.select(definitions).where(_NAMED)
+
+
+class _Row(NamedTuple):
+    """A row of `definitions`; in an altered one there may be anything."""
+
+    digest: Any
+    saga: Any
+    version: Any
+    spec: Any
+    stored_at: Any
+    key_id: Any
+    seal: Any
+
+
+_ROWS = sa.select(*(definitions.c[name] for name in _Row._fields))
+_ALIKE = Question(_ROWS.where(sa.or_(_NAMED, _SAME)))
+_ONE = Question(_ROWS.where(_NAMED))
 
 
 def store_definition(
-    connection: sa.Connection, keys: Keyring, spec: Mapping[str, Any], digest: str, now: float
+    connection: sa.Connection, keys: Keyring, spec: SagaSpec, text: str, now: float
 ) -> bool:
-    """Keep `spec` under `digest`; False if what is stored there is damaged, and then left so.
+    """Keep `text` as that of `spec`; False if what is stored there is damaged, and then left so.
 
     Raises `Conflict` if this saga and version mean something else here.
     """
-    new = {"digest": digest, "saga": spec["saga"], "version": spec["version"]}
-    found = connection.execute(_ALIKE, new).all()
-    values = _sealed(keys, digest, spec, now)
+    digest, new = spec.digest, {"digest": spec.digest, "saga": spec.name, "version": spec.version}
     missing = Tampered(f"definition {digest} is missing, or another one stands in its place")
+    found = [_Row(*row) for row in _ALIKE.ask(connection, **new)]
     try:
         match found:
             case [] if not _pinned(connection, digest):
+                values = _sealed(keys, digest, text, now)
                 connection.execute(definitions.insert().values(**new, **values))
             case [row] if row.digest == digest:
-                _check_row(keys, row, spec["saga"], spec["version"])
-                if row.spec != values["spec"]:
+                _check_row(keys, row, spec.name, spec.version)
+                if row.spec != text:
+                    values = _sealed(keys, digest, text, now)
                     connection.execute(
                         definitions.update().where(definitions.c.digest == digest).values(**values)
                     )
             case [row]:
-                raise _other_meaning(check_definition(keys, row), spec)
+                raise _other_meaning(check_definition(keys, row), strict_loads(text))
             case _:
                 raise missing
     except NewerFormat as newer:
         raise Conflict(
-            f"saga {spec['saga']!r} version {spec['version']} is stored by a newer version of saga "
+            f"saga {spec.name!r} version {spec.version} is stored by a newer version of saga "
             f"({newer})",
             remedy="run that version here too",
         ) from newer
@@ -80,8 +96,7 @@ def _pinned(connection: sa.Connection, digest: str) -> bool:
     return connection.execute(run).first() is not None
 
 
-def _sealed(keys: Keyring, digest: str, spec: Mapping[str, Any], now: float) -> dict[str, Any]:
-    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def _sealed(keys: Keyring, digest: str, text: str, now: float) -> dict[str, Any]:
     return {
         "spec": text,
         "stored_at": float(now),
@@ -127,14 +142,14 @@ def _check_seal(keys: Keyring, row: Any) -> None:
         raise Tampered(f"definition {row.digest}: its seal does not verify")
 
 
-def _row(connection: sa.Connection, digest: str) -> Any:
+def _row(connection: sa.Connection, digest: str) -> _Row:
     try:
-        row = connection.execute(_ONE, {"digest": digest}).one_or_none()
+        found = _ONE.ask(connection, digest=digest)
     except UnicodeEncodeError:  # what an altered head names is not even text
-        row = None
-    if row is None:
+        found = []
+    if not found:
         raise Tampered(f"definition {digest!a} is missing")
-    return row
+    return _Row(*found[0])
 
 
 def stored_spec(connection: sa.Connection, keys: Keyring, digest: str) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -35,12 +33,12 @@ _KNOWN = Question(sa.select(runs.c.run_id).where(runs.c.run_id == sa.bindparam("
 def start_run(
     database: Database,
     spec: SagaSpec,
-    stored: Mapping[str, Any],
+    text: str,
     start: Start,
 ) -> tuple[History, bool]:
     """Start a run of `spec`, or find it as it is; and whether it was there already.
 
-    `stored` is the JSON of the definition. The same run id with the same saga, version and input
+    `text` is the definition as it is stored. The same run id with the same saga, version and input
     gives the run that is there; anything else is `Conflict`. `start.at` and `start.instance` are
     filled in here.
     """
@@ -51,7 +49,7 @@ def start_run(
     def work(connection: sa.Connection) -> tuple[History, bool]:
         if _KNOWN.ask(connection, run_id=start.run_id):
             return _found(connection, database, spec, start), True
-        return _started(connection, database, spec, stored, start), False
+        return _started(connection, database, spec, text, start), False
 
     def happened(connection: sa.Connection, started: tuple[History, bool]) -> bool:
         history, known = started
@@ -78,11 +76,11 @@ def _started(
     connection: sa.Connection,
     database: Database,
     spec: SagaSpec,
-    stored: Mapping[str, Any],
+    text: str,
     start: Start,
 ) -> History:
     now = database.now()
-    if not store_definition(connection, database.keys, stored, spec.digest, now):
+    if not store_definition(connection, database.keys, spec, text, now):
         raise Tampered(
             f"definition {spec.digest} is stored here and does not verify",
             remedy="see: saga verify; restore its row from a backup",

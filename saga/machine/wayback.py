@@ -28,7 +28,7 @@ def begin_way_back(state: RunState, region: str, steps: Sequence[StepSpec]) -> N
         for action in state.progress[step.index].newest.values():
             _weigh(state, action)
     for step in reversed(steps):  # they stand after what they follow
-        _spread(state, step.index)
+        _pass_on(state, step.index)
 
 
 def end_way_back(state: RunState, steps: Sequence[StepSpec]) -> None:
@@ -48,7 +48,7 @@ def weigh(state: RunState, action: Action) -> None:
     # The undo of an older generation waits for nobody.
     if of.step in state.way_back and state.newest(of.step, of.item) is of:
         _weigh(state, of)
-        _spread(state, of.step)
+        _pass_on(state, of.step)
 
 
 def _weigh(state: RunState, of: Action) -> None:
@@ -85,7 +85,7 @@ def _weight(state: RunState, of: Action, undo: Action | None) -> int:
     return 1 if passed else 2
 
 
-def _spread(state: RunState, index: int) -> None:
+def _pass_on(state: RunState, index: int) -> None:
     """Tell the steps before a step, and those before them, whether it is clear now."""
     changed = [index] if _changes(state, index) else []
     while changed:

@@ -107,9 +107,9 @@ class Shift:
         self._writer.start()
 
         def register(connection: Any) -> None:
-            now = self._database.now()
+            keys, now = self._database.keys, self._database.now()
             for saga in self._app.sagas:
-                store_definition(connection, self._database.keys, saga.spec(), saga.digest(), now)
+                store_definition(connection, keys, saga.machine_spec, saga.stored_text, now)
             self._membership.register(
                 connection, [(saga.name, saga.version) for saga in self._app.sagas]
             )

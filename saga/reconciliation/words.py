@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from saga.definition.values import any_json
@@ -47,10 +48,16 @@ def who(actor: str | None) -> str:
 
 def os_user() -> str:
     """The user of this process, by the operating system's word, not the environment's."""
+    uid = os.getuid()
     try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
+        return _name_of(uid)
+    except KeyError:  # not kept: a directory that is out of reach knows the name later
+        return f"uid {uid}"
+
+
+@cache
+def _name_of(uid: int) -> str:
+    return pwd.getpwuid(uid).pw_name
 
 
 def unix_time(what: str, moment: datetime | float | str) -> float:

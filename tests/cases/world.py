@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import signal
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.cases.ledger import Ledger
 from tests.cases.processes import Process, orchestrate
 from tests.cases.waiting import LONG, until
 
-__all__ = ["World"]
+__all__ = ["World", "judged"]
 
 SCRIPTED = "tests.cases.scripted:app"
 
@@ -142,6 +142,16 @@ class World:
         if (self.folder / "saga.db").exists():
             found = violations(self.url, self.ledger.landed())
             assert {one.law for one in found} == self.broken, "\n".join(map(str, found))
+
+
+@contextmanager
+def judged(world: World) -> Iterator[World]:
+    """Closed at the end of the block; then the laws are checked by the ledger."""
+    try:
+        yield world
+    finally:
+        world.close()
+    world.lawful()
 
 
 def _fast(options: dict[str, Any]) -> dict[str, Any]:

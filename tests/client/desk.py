@@ -8,8 +8,10 @@ test wants to look at it.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,7 @@ from saga import (
 )
 from saga.testing.laws import check_laws
 
-__all__ = ["Desk", "Doing", "Proof"]
+__all__ = ["SLOW", "Desk", "Doing", "Proof", "as_planned"]
 
 HOUR = timedelta(hours=1)
 SLOW = Retry(first=HOUR, longest=HOUR, jitter=0.0)
@@ -51,6 +53,19 @@ class Doing(BaseModel):
 
 class Proof(BaseModel):
     number: str
+
+
+def as_planned(what: str) -> None:
+    """Fail in this way, if it is one."""
+    match what:
+        case "refuse":
+            raise Refused("no")
+        case "lose":
+            raise ConnectionResetError("the answer is lost")
+        case "down":
+            raise NotSent("nobody there")
+        case _:
+            return
 
 
 class Desk:
@@ -76,6 +91,11 @@ class Desk:
 
     def idle(self) -> None:
         asyncio.run(Orchestrator(App(self.saga), self.url, poll=0.02).run_until_idle())
+
+    def sql(self, statement: str, *values: Any) -> list[Any]:
+        """What somebody does who has the file; the rows that come back."""
+        with closing(sqlite3.connect(self.database)) as connection, connection:
+            return connection.execute(statement, values).fetchall()
 
     def rules(self, run_id: str) -> list[str]:
         return [hold.rule for hold in self.client.why(run_id).holds]
@@ -104,12 +124,12 @@ class Desk:
         self, doing: Doing, name: str, provider: Provider, *, probe: bool = False
     ) -> Step[Doing, Proof]:
         async def do(call: Call[Doing]) -> Proof:
-            self._act(call.args.plan.get(name, "land"))
+            as_planned(call.args.plan.get(name, "land"))
             self._landed(call, None)
             return Proof(number=f"N-{call.step}")
 
         async def undo(call: Undo[Doing, Proof | None]) -> None:
-            self._act(call.args.undo.get(name, "land"))
+            as_planned(call.args.undo.get(name, "land"))
             self._landed(call, call.of_key)
 
         async def find(call: Call[Doing]) -> Proof | InProgress | CannotSay:
@@ -125,17 +145,6 @@ class Desk:
         )
         compensation = Compensation(f"{name}.undo", undo, provider=provider, retry=SLOW)
         return Step(name, effect, args=doing, compensation=compensation)
-
-    def _act(self, what: str) -> None:
-        match what:
-            case "refuse":
-                raise Refused("no")
-            case "lose":
-                raise ConnectionResetError("the answer is lost")
-            case "down":
-                raise NotSent("nobody there")
-            case _:
-                return
 
     def _landed(self, call: Any, of_key: str | None) -> None:
         self.ledger.append(

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import os
 import pwd
-import sqlite3
-from contextlib import closing
 from datetime import datetime
 from typing import Any
 
 import pytest
 
 from saga import BadInput, Client, NotAllowed
+from saga.reconciliation.words import os_user
 from tests.client.desk import Desk
-
-
-def sql(desk: Desk, statement: str, *values: Any) -> list[Any]:
-    with closing(sqlite3.connect(desk.database)) as connection, connection:
-        return connection.execute(statement, values).fetchall()
 
 
 def test_only_the_client_that_read_a_case_may_leave_out_what_it_saw(desk: Desk) -> None:
@@ -44,6 +38,16 @@ def test_who_decides_is_the_user_of_the_system_not_of_the_environment(
     desk.client.case("r1/1")
     case = desk.client.resolve("r1/1", "accept", reason="x")
     assert case.actor == pwd.getpwuid(os.getuid()).pw_name
+
+
+def test_a_name_that_the_system_could_not_find_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_001)
+    assert os_user() == "uid 4000000001"
+    entry = pwd.struct_passwd(("late", "x", 4_000_000_001, 1, "", "/", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: entry)
+    assert os_user() == "late"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,7 @@ def test_the_case_of_a_run_that_cannot_be_read_offers_nothing_that_cannot_be_don
     desk: Desk,
 ) -> None:
     desk.run("r1", {"plain": "lose"})
-    sql(desk, "UPDATE runs SET tenant = 'other'")
+    desk.sql("UPDATE runs SET tenant = 'other'")
     case = desk.client.case("r1/1")
     assert case.verdicts == {}
     assert "saga verify r1" in case.text

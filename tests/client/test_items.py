@@ -19,11 +19,8 @@ from saga import (
     Compensation,
     Each,
     Effect,
-    NotSent,
     Orchestrator,
     Provider,
-    Refused,
-    Retry,
     Run,
     Saga,
     Undo,
@@ -33,9 +30,7 @@ from saga import (
 )
 from saga.inquiries.hold import Hold
 from saga.testing import check_laws
-
-HOUR = timedelta(hours=1)
-SLOW = Retry(first=HOUR, longest=HOUR, jitter=0.0)
+from tests.client.desk import SLOW, as_planned
 
 
 class Work(BaseModel):
@@ -83,16 +78,9 @@ class Office:
         return found
 
     async def do(self, call: Call[Job]) -> Done:
-        match call.args.about.partition("-")[2]:
-            case "refuse":
-                raise Refused("no")
-            case "lose":
-                raise ConnectionResetError("the answer is lost")
-            case "down":
-                raise NotSent("nobody there")
-            case _:
-                self._landed(call, None)
-                return Done(number=call.item or "")
+        as_planned(call.args.about.partition("-")[2])
+        self._landed(call, None)
+        return Done(number=call.item or "")
 
     async def undo(self, call: Undo[Job, Done]) -> None:
         assert call.receipt.number == call.item

@@ -6,6 +6,7 @@ fan has branches, one of them optional; the patient one waits; the nested one ha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -130,26 +131,11 @@ async def drop(call: Undo[Trip, Booking]) -> None:
     assert call.receipt.booking_id
 
 
-def trip(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
-    """The five-minute saga: the input whole, nothing else declared."""
-    world, wanted, retry = World(), input_of(Trip), Retry(attempts=2)
-    steps = [
-        Step(
-            name,
-            world.effect(f"{name}.book", book, provider=provider, probe=probes, retry=retry),
-            args=wanted,
-            compensation=world.compensation(
-                f"{name}.drop", drop, provider=provider, probe=probes, retry=retry
-            ),
-        )
-        for name in ("hotel", "flight")
-    ]
-    return Saga("trip", wanted, steps), world, Trip(traveller="Ada", city="Rome")
-
-
-def fan(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
-    """A hotel; then a car and an optional tour beside each other; then the papers for both."""
-    world, wanted, retry = World(), input_of(Trip), Retry(attempts=2)
+def _booking(
+    world: World, wanted: Trip, provider: Provider, *, probes: bool
+) -> Callable[..., Step[Trip, Booking]]:
+    """What makes the steps of a trip."""
+    retry = Retry(attempts=2)
 
     def step(name: str, **given: Any) -> Step[Trip, Booking]:
         return Step(
@@ -162,6 +148,21 @@ def fan(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
             **given,
         )
 
+    return step
+
+
+def trip(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
+    """The five-minute saga: the input whole, nothing else declared."""
+    world, wanted = World(), input_of(Trip)
+    step = _booking(world, wanted, provider, probes=probes)
+    saga = Saga("trip", wanted, [step("hotel"), step("flight")])
+    return saga, world, Trip(traveller="Ada", city="Rome")
+
+
+def fan(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
+    """A hotel; then a car and an optional tour beside each other; then the papers for both."""
+    world, wanted = World(), input_of(Trip)
+    step = _booking(world, wanted, provider, probes=probes)
     hotel = step("hotel")
     car = step("car", after=[hotel])
     tour = step("tour", after=[hotel], optional=True)
@@ -173,15 +174,8 @@ def fan(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
 def nested(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
     """The trip within another saga, a car after it."""
     inner, world, given = trip(provider, probes=probes)
-    wanted, retry = input_of(Trip), Retry(attempts=2)
-    car = Step(
-        "car",
-        world.effect("car.book", book, provider=provider, probe=probes, retry=retry),
-        args=wanted,
-        compensation=world.compensation(
-            "car.drop", drop, provider=provider, probe=probes, retry=retry
-        ),
-    )
+    wanted = input_of(Trip)
+    car = _booking(world, wanted, provider, probes=probes)("car")
     return Saga("nested", wanted, [SubSaga("trip", inner, args=wanted), car]), world, given
 
 
@@ -191,19 +185,9 @@ class Payment(BaseModel):
 
 def patient(provider: Provider, *, probes: bool) -> tuple[Saga[Trip], World, Trip]:
     """A hotel, a night's sleep, a payment that somebody brings, and a flight."""
-    world, wanted, retry = World(), input_of(Trip), Retry(attempts=2)
-    hotel, flight = (
-        Step(
-            name,
-            world.effect(f"{name}.book", book, provider=provider, probe=probes, retry=retry),
-            args=wanted,
-            compensation=world.compensation(
-                f"{name}.drop", drop, provider=provider, probe=probes, retry=retry
-            ),
-        )
-        for name in ("hotel", "flight")
-    )
+    world, wanted = World(), input_of(Trip)
+    step = _booking(world, wanted, provider, probes=probes)
     night = Wait("night", time=timedelta(hours=8))
     paid = Wait("paid", signal=Payment, limit=timedelta(days=2))
-    saga = Saga("patient", wanted, [hotel, night, paid, flight])
+    saga = Saga("patient", wanted, [step("hotel"), night, paid, step("flight")])
     return saga, world, Trip(traveller="Ada", city="Rome")

@@ -24,7 +24,7 @@ from saga import (
     input_of,
 )
 from saga.definition import difference, meaning, warnings
-from saga.errors import DefinitionError
+from tests.definition.refusals import code_of
 
 
 class Parcel(BaseModel):
@@ -71,13 +71,6 @@ def step(name: str, effect: Any = None, **given: Any) -> Step[Any, Any]:
     effect = effect or Effect(f"carrier.{name}", ship)
     every: dict[str, Any] = {"args": parcel, "compensation": undo} | given
     return Step(name, effect, **every)
-
-
-def code_of(make: Any) -> str:
-    with pytest.raises(DefinitionError) as raised:
-        make()
-    assert raised.value.remedy
-    return raised.value.code
 
 
 def test_they_are_part_of_the_meaning_and_of_the_drawing() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from decimal import Decimal
@@ -27,6 +26,7 @@ from saga import (
 )
 from saga.definition.tuning import UNDECLARED
 from saga.errors import DefinitionError
+from tests.definition.refusals import code_of
 
 
 class Args(BaseModel):
@@ -53,13 +53,6 @@ def compensation(name: Any = "u", **given: Any) -> Compensation[Any, Any]:
 
 
 BOTH = pytest.mark.parametrize("make", [effect, compensation])
-
-
-def code_of(make: Callable[..., object], *given: Any, **named: Any) -> str:
-    with pytest.raises(DefinitionError) as caught:
-        make(*given, **named)
-    assert caught.value.remedy
-    return caught.value.code
 
 
 def test_the_defaults_are_those_of_the_design() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -34,6 +33,7 @@ from tests.definition.campaign import (
     send,
     send_mail,
 )
+from tests.definition.refusals import code_of
 
 
 class NoSuchAddress(Exception):
@@ -42,13 +42,6 @@ class NoSuchAddress(Exception):
 
 def row(**given: Any) -> Any:
     return Saga("s", campaign, [each(**given)]).spec()["steps"][0]
-
-
-def code_of(make: Callable[[], object]) -> str:
-    with pytest.raises(DefinitionError) as raised:
-        make()
-    assert raised.value.remedy
-    return raised.value.code
 
 
 def test_it_says_what_it_goes_over_and_how() -> None:

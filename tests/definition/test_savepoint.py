@@ -22,7 +22,7 @@ from saga import (
     input_of,
 )
 from saga.definition import difference
-from saga.errors import DefinitionError
+from tests.definition.refusals import code_of
 
 
 class Trip(BaseModel):
@@ -62,13 +62,6 @@ def step(name: str, *, after: Any = None, undone: Any = undo, refused: Any = ())
 
 def noted(name: str, source: Any) -> Step[Any, Any]:
     return Step(name, Effect("note", note), args=source.receipt, compensation=reads)
-
-
-def code_of(make: Any) -> str:
-    with pytest.raises(DefinitionError) as raised:
-        make()
-    assert raised.value.remedy
-    return raised.value.code
 
 
 def edges(saga: Saga[Any]) -> dict[str, list[str]]:

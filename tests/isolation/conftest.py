@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.world import World
+from tests.cases.world import World, judged
 from tests.isolation.orders import ORDERS
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     """A database and an outside of its own; in the end the laws are checked by the ledger."""
-    world = World(tmp_path)
-    world.build = ORDERS
-    try:
+    with judged(World(tmp_path)) as world:
+        world.build = ORDERS
         yield world
-    finally:
-        world.close()
-    world.lawful()

@@ -23,10 +23,9 @@ from saga.journal.verify import verify_database
 from saga.journal.writer import Outcome, Writer
 from saga.machine.commands import Cancel, Rejected
 from saga.machine.decide import transition
-from tests.journal.world import BYSTANDER, opened, trip
+from tests.journal.world import BYSTANDER, opened, trip, versions
 
 Copy = Callable[[str | None], Path]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -71,11 +70,6 @@ def written(database: Database, appends: Sequence[Append]) -> Outcome:
     writer.close(30)
     assert len(outcomes) == 1
     return outcomes[0]
-
-
-def versions(database: Database) -> dict[str, int]:
-    select = "SELECT run_id, version FROM runs"
-    return dict(database.read(lambda c: [tuple(row) for row in c.exec_driver_sql(select)]))
 
 
 # ---- group commit

@@ -8,7 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -17,69 +17,13 @@ from pydantic import BaseModel
 
 from saga import App, Call, Compensation, Effect, NothingToUndo, Saga, Step, Undo, input_of
 from saga.client import Client
-from saga.journal.append import Append, build_append
 from saga.journal.database import Database, driver
-from saga.journal.definitions import Specs
-from saga.journal.history import load
 from saga.journal.sealing import Keyring
 from saga.journal.verify import verify_database
-from saga.journal.writer import Outcome, Writer
-from saga.machine.commands import Cancel, Rejected
-from saga.machine.decide import transition
 from saga.orchestrator.orchestrator import Orchestrator
-from tests.journal.world import opened, trip
+from tests.journal.world import opened, versions
 
-Copy = Callable[[str | None], Path]
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """With five runs that have just been started."""
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    client = Client(url)
-    for number in range(5):
-        client.start(trip, {"id": "t", "mode": "fine"}, run_id=f"r{number}")
-    client.close()
-    database = opened(tmp_path / "a.db", None)
-    yield database
-    with database.connection() as connection:
-        assert verify_database(connection, database.keys) == []
-    database.close()
-
-
-def cancelling(database: Database, run_id: str) -> Append:
-    """The append of a cancel, as anybody may write it."""
-    history = database.read(lambda c: load(c, database.keys, Specs(database.keys), run_id))
-    command = Cancel(at=history.at, reason="enough", actor="eve")
-    events = transition(history.spec, history.state, command)
-    assert not isinstance(events, Rejected)
-    return build_append(
-        database.keys,
-        history.state,
-        events,
-        ["cancel"],
-        seq=history.version + 1,
-        previous=history.seal,
-        at=history.at,
-        due=history.at if history.state.phase != "ended" else None,
-    )
-
-
-def written(database: Database, appends: Sequence[Append]) -> Outcome:
-    """What a writer makes of them in one batch."""
-    outcomes: list[Outcome] = []
-    writer = Writer(database, outcomes.append)
-    writer.append(appends)
-    writer.start()
-    writer.close(30)
-    assert len(outcomes) == 1
-    return outcomes[0]
-
-
-def versions(database: Database) -> dict[str, int]:
-    select = "SELECT run_id, version FROM runs"
-    return dict(database.read(lambda c: [tuple(row) for row in c.exec_driver_sql(select)]))
 
 
 # ---- no space

@@ -21,7 +21,6 @@ from saga.journal.sqlite import library, safe_wal
 from tests.journal.world import KEY, RUNS, Outside, ShiftedClock, opened, serve, trip
 
 Copy = Callable[[str | None], Path]
-ROOT = Path(__file__).parents[2]
 
 
 # ---- the mode

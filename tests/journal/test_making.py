@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
@@ -16,8 +15,21 @@ from saga.errors import DatabaseError
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 
-Copy = Callable[[str | None], Path]
 ROOT = Path(__file__).parents[2]
+
+
+def printed(program: str, path: Path) -> str:
+    """What a program prints that is given a database."""
+    ran = subprocess.run(
+        [sys.executable, "-c", dedent(program), f"sqlite:///{path}"],
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
 
 
 # ---- the making
@@ -44,16 +56,7 @@ MAKE = """
 
 
 def test_of_twenty_processes_that_open_a_new_file_one_makes_it(tmp_path: Path) -> None:
-    made = subprocess.run(
-        [sys.executable, "-c", dedent(MAKE), f"sqlite:///{tmp_path / 'a.db'}"],
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert made.returncode == 0, made.stderr
-    names = made.stdout.split()
+    names = printed(MAKE, tmp_path / "a.db").split()
     assert len(names) == 20
     assert len(set(names)) == 1
 
@@ -120,16 +123,7 @@ DIE = """
 
 def test_a_making_that_is_killed_leaves_no_database_or_a_whole_one(tmp_path: Path) -> None:
     """Killed before each of its statements, until one time it was durable already."""
-    made = subprocess.run(
-        [sys.executable, "-c", dedent(DIE), f"sqlite:///{tmp_path / 'a.db'}"],
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert made.returncode == 0, made.stderr
-    assert int(made.stdout) > 25  # statements
+    assert int(printed(DIE, tmp_path / "a.db")) > 25  # statements
 
 
 def test_only_who_may_make_a_database_makes_one(tmp_path: Path) -> None:

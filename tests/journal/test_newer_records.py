@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,38 +12,13 @@ from saga.client import Client
 from saga.errors import NotAllowed
 from saga.journal.database import Database, driver
 from saga.journal.formats import FORMAT
-from saga.journal.records import (
-    write_body,
-)
 from saga.journal.verify import verify_database
-from saga.machine.events import Event, Started
 from tests.journal.forging import forge
 from tests.journal.served import LATER, alter
 from tests.journal.tamper import Bench
 from tests.journal.world import BYSTANDER, KEY, Outside, ShiftedClock, keyed, opened, serve
 
 Copy = Callable[[str | None], Path]
-
-
-def started(given_input: Any, actor: str | None = None) -> Started:
-    return Started(
-        run_id="r",
-        instance="i",
-        tenant="",
-        saga="s",
-        saga_version=1,
-        definition="sha256:0",
-        input=given_input,
-        deadline_at=None,
-        actor=actor,
-        resource=None,
-    )
-
-
-def body_of(*events: Event) -> str:
-    return write_body(
-        "r", 1, at=1.5, fence=0, due=2.0, key_id="", commands=["start"], events=events
-    )
 
 
 # ---- newer, and left alone

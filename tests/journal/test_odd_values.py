@@ -16,36 +16,11 @@ from saga import App, Call, Compensation, Effect, Refused, Saga, Step, Undo, inp
 from saga.client import Client
 from saga.errors import BadInput
 from saga.journal.database import driver
-from saga.journal.records import (
-    write_body,
-)
 from saga.journal.sqlite import library
-from saga.machine.events import Event, Started
 from saga.orchestrator.orchestrator import Orchestrator
 from tests.journal.world import nested, opened
 
 Copy = Callable[[str | None], Path]
-
-
-def started(given_input: Any, actor: str | None = None) -> Started:
-    return Started(
-        run_id="r",
-        instance="i",
-        tenant="",
-        saga="s",
-        saga_version=1,
-        definition="sha256:0",
-        input=given_input,
-        deadline_at=None,
-        actor=actor,
-        resource=None,
-    )
-
-
-def body_of(*events: Event) -> str:
-    return write_body(
-        "r", 1, at=1.5, fence=0, due=2.0, key_id="", commands=["start"], events=events
-    )
 
 
 # ---- through the whole

@@ -55,6 +55,7 @@ __all__ = [
     "other",
     "serve",
     "trip",
+    "versions",
 ]
 
 MINUTE = 60.0
@@ -233,3 +234,9 @@ def nested(depth: int) -> Any:
 def opened(path: Path, keys: str | None = KEY) -> Database:
     """The database, opened for tests."""
     return Database(f"sqlite:///{path}", Keyring.parse(keys or ""))
+
+
+def versions(database: Database) -> dict[str, int]:
+    """How many records each run has."""
+    select = "SELECT run_id, version FROM runs"
+    return dict(database.read(lambda c: [tuple(row) for row in c.exec_driver_sql(select)]))

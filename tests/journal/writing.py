@@ -24,7 +24,7 @@ def main(url: str, count: int, size: int = 10) -> int:
         given = {"id": f"{number}", "mode": "fine", "note": "x" * size}
         start = Start(at=0.0, run_id=f"r{number}", instance="", tenant="", input=given, actor=None)
         try:
-            start_run(database, trip.machine_spec, trip.spec(), start)
+            start_run(database, trip.machine_spec, trip.stored_text, start)
         except SagaError as error:
             sys.stderr.write(f"{error}\n")
             return 1

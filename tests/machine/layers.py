@@ -19,12 +19,11 @@ from tests.machine.list_mutations import LIST_MUTATIONS
 from tests.machine.mutations import MUTATIONS, Mutation
 from tests.machine.path_mutations import PATH_MUTATIONS
 
-__all__ = ["FAULTS", "LAYERS", "found_by"]
+__all__ = ["FAULTS", "found_by"]
 
 FAULTS: dict[str, Mutation] = (
     MUTATIONS | LATE_MUTATIONS | BLOCK_MUTATIONS | PATH_MUTATIONS | LIST_MUTATIONS
 )
-LAYERS = ("table", "law", "model", "unit")
 
 _PATIENCE = 12.0  # seconds of walking for one fault
 

@@ -9,11 +9,12 @@ from saga.definition.spec import SagaSpec
 from saga.machine.commands import Command, Intend
 from saga.machine.facts import Json
 from saga.machine.plan import Todo
+from saga.machine.settlement import settlement
 from tests.machine.orders import START
 from tests.machine.ride import Ride
 from tests.machine.sagas import line
 
-__all__ = ["ListRide", "listing"]
+__all__ = ["ListRide", "item_fates", "listing", "over"]
 
 
 def listing(*steps: str, **given: Any) -> SagaSpec:
@@ -49,3 +50,13 @@ class ListRide(Ride):
     def states(self, step: int = 0) -> str:
         """The states of its items in order, a word each; those that have not begun are left out."""
         return " ".join(one.state for one in self.state.progress[step].newest.values())
+
+
+def over(words: str, items: Json, **given: Any) -> ListRide:
+    """A ride of one such step."""
+    return ListRide(listing(words, **given), items)
+
+
+def item_fates(ride: ListRide) -> list[tuple[str | None, str]]:
+    """Each item, or the step, and what has become of it."""
+    return [(line.item, line.fate) for line in settlement(ride.spec, ride.state)]

@@ -6,19 +6,10 @@ from typing import Any
 
 import pytest
 
-from saga.machine.settlement import settlement
-from tests.machine.list_ride import ListRide, listing
+from tests.machine.list_ride import ListRide, item_fates, listing, over
 from tests.machine.ride import refusal
 
 TEN_THOUSAND = 10_000
-
-
-def over(words: str, items: Any, **given: Any) -> ListRide:
-    return ListRide(listing(words, **given), items)
-
-
-def told(ride: ListRide) -> list[tuple[str | None, str]]:
-    return [(line.item, line.fate) for line in settlement(ride.spec, ride.state)]
 
 
 # ---- the list
@@ -58,7 +49,7 @@ def test_a_list_that_cannot_be_gone_over_is_refused_as_a_whole(
     assert ride.go() == ["undo a"]
     ride.reply("undo a", "landed")
     assert ride.phase == "compensated"
-    assert told(ride) == [(None, "undone"), (None, "never")]
+    assert item_fates(ride) == [(None, "undone"), (None, "never")]
 
 
 def test_the_limit_itself_is_taken_and_so_is_any_name_that_differs() -> None:
@@ -91,7 +82,7 @@ def test_an_empty_list_is_done_at_once() -> None:
     assert ride.told[-3:] == ["spread", "intended", "sending"] or ride.go() == ["b"]
     ride.reply("b", "landed")
     assert ride.phase == "completed"
-    assert told(ride) == [(None, "landed")]
+    assert item_fates(ride) == [(None, "landed")]
     assert ListRide(listing("keys each"), []).phase == "completed"
 
 

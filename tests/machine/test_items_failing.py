@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from saga.machine.settlement import settlement
-from tests.machine.list_ride import ListRide, listing
+from tests.machine.list_ride import ListRide, item_fates, listing, over
 from tests.machine.ride import refusal
-
-
-def over(words: str, items: Any, **given: Any) -> ListRide:
-    return ListRide(listing(words, **given), items)
-
-
-def told(ride: ListRide) -> list[tuple[str | None, str]]:
-    return [(line.item, line.fate) for line in settlement(ride.spec, ride.state)]
 
 
 def test_an_optional_item_is_skipped_and_the_others_go_on() -> None:
@@ -32,7 +22,8 @@ def test_an_optional_item_is_skipped_and_the_others_go_on() -> None:
     ride.reply("a#3", "refused")
     ride.done("b")
     assert ride.phase == "completed"
-    assert [fate for _, fate in told(ride)] == ["landed", "never", "landed", "never", "landed"]
+    fates = [fate for _, fate in item_fates(ride)]
+    assert fates == ["landed", "never", "landed", "never", "landed"]
 
 
 def test_an_optional_item_that_is_unknown_is_not_skipped() -> None:
@@ -112,7 +103,7 @@ def test_a_cancel_before_its_first_item_has_landed_waits_for_it() -> None:
     ride.reply("a#0", "refused")
     ride.reply("a#1", "refused")
     assert ride.phase == "compensated"
-    assert told(ride) == [("0", "never"), ("1", "never"), ("2", "never")]
+    assert item_fates(ride) == [("0", "never"), ("1", "never"), ("2", "never")]
 
 
 def test_what_fails_past_the_first_irreversible_item_is_a_persons() -> None:

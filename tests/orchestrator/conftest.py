@@ -5,15 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.world import World
+from tests.cases.world import World, judged
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     """A database and an outside of its own; in the end the laws are checked by the ledger."""
-    world = World(tmp_path)
-    try:
+    with judged(World(tmp_path)) as world:
         yield world
-    finally:
-        world.close()
-    world.lawful()

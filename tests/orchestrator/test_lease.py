@@ -76,11 +76,11 @@ def _accept(world: World) -> None:
     assert [line for line in world.ledger.landed() if line["name"] == "s1"] == []
 
 
-def test_no_call_is_made_after_the_lease_even_if_its_sending_is_durable(world: World) -> None:
-    """Between the commit and the call the clock jumps past the lease: the call is not made."""
-    clock, jumps = MovedClock(), [20.0]
+def jumping(world: World, seconds: float) -> dict[str, Any]:
+    """Options of an orchestrator whose clock jumps once: when a sending has become durable."""
+    clock = MovedClock()
 
-    class Sleepy(Database):
+    class Jumping(Database):
         given: list[float]
 
         def commit(self, connection: Any) -> None:
@@ -88,13 +88,16 @@ def test_no_call_is_made_after_the_lease_even_if_its_sending_is_durable(world: W
             if self.given and world.query("SELECT 1 FROM actions WHERE state = 'sending'"):
                 clock.ahead += self.given.pop()
 
+    return {"kind": OnDatabase, "database": Jumping, "given": [seconds], "clock": clock}
+
+
+def test_no_call_is_made_after_the_lease_even_if_its_sending_is_durable(world: World) -> None:
+    """Between the commit and the call the clock jumps past the lease: the call is not made."""
     world.of(names=["s1"], timeout=120.0)
     world.start()
 
     async def main() -> None:
-        async with running(
-            world, kind=OnDatabase, given=jumps, database=Sleepy, clock=clock, lease=5.0
-        ) as orchestrator:
+        async with running(world, lease=5.0, **jumping(world, 20.0)) as orchestrator:
             first = orchestrator.id
             await until_then(lambda: world.show().outcome == "completed", "it goes on")
             assert orchestrator.id != first
@@ -108,23 +111,11 @@ def test_no_call_is_made_after_its_own_deadline_however_late_its_commit_came(
     world: World,
 ) -> None:
     """`send_by` counts from before the commit: what was durable too late was provably not sent."""
-    clock, jumps = MovedClock(), [8.0]
-
-    class Slow(Database):
-        given: list[float]
-
-        def commit(self, connection: Any) -> None:
-            super().commit(connection)
-            if self.given and world.query("SELECT 1 FROM actions WHERE state = 'sending'"):
-                clock.ahead += self.given.pop()
-
     world.of(names=["s1"], timeout=5.0, provider="neither", probe=False)
     world.start()
 
     async def main() -> None:
-        async with running(
-            world, kind=OnDatabase, given=jumps, database=Slow, clock=clock, lease=30.0
-        ):
+        async with running(world, lease=30.0, **jumping(world, 8.0)):
             await until_then(lambda: world.show().outcome == "completed", "it goes on")
 
     asyncio.run(main())

@@ -150,7 +150,6 @@ class WithoutWatch(Machine):
 
 
 _NO_PROBE = Setting(probe="none")
-_NO_KEYS = Setting(keys=False)
 _NEITHER = Setting(keys=False, probe="none")
 _REPORTED = Setting(every_effect_is_reported=True)
 _ONE_STEP = Setting(steps=1, refusable=())

@@ -6,45 +6,9 @@ from typing import Any
 
 import pytest
 
-from saga import (
-    Call,
-    Compensation,
-    Effect,
-    Provider,
-    Refused,
-    Retry,
-    Run,
-    Saga,
-    Savepoint,
-    Step,
-    Undo,
-    Unknown,
-    input_of,
-)
+from saga import Refused, Run, Saga, Savepoint, Unknown
 from saga.testing import run
-from tests.testing.trips import Booking, Trip
-
-calls: list[str] = []
-
-
-async def book(call: Call[Trip]) -> Booking:
-    calls.append(call.step)
-    return Booking(id=call.step)
-
-
-async def drop(call: Undo[Trip, Booking]) -> None:
-    calls.append(f"drop {call.step}")
-
-
-trip = input_of(Trip)
-KEYS = Provider("p", key_life=600, in_flight=1, visible_after=1)
-
-
-def step(name: str) -> Step[Trip, Booking]:
-    effect = Effect(f"{name}.book", book, provider=KEYS, retry=Retry(attempts=2))
-    undo = Compensation(f"{name}.drop", drop, provider=KEYS)
-    return Step(name, effect, args=trip, compensation=undo)
-
+from tests.testing.bookings import calls, step, trip
 
 inner = Savepoint("seat", steps=[step("window")], instead=[step("aisle")])
 way = Savepoint("way", steps=[step("train"), inner, step("meal")], instead=[step("bus")])
@@ -116,7 +80,7 @@ def test_what_fails_behind_it_undoes_the_path_that_was_taken() -> None:
 
 
 def test_an_unknown_step_is_settled_before_it_is_left_behind() -> None:
-    ended = go("meal", window=[Unknown("?"), {"id": "w"}])
+    ended = go("meal", window=[Unknown("?"), {"id": "window"}])
     assert ended.outcome == "completed"
     assert calls == ["hotel", "train", "drop window", "drop train", "bus", "tour"]
 

@@ -1,0 +1,77 @@
+"""Every start looks at the stored definition: others may have changed it since the last one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from saga import Call, Client, Effect, NothingToUndo, Saga, Step, input_of
+from saga.errors import Tampered
+from saga.journal.database import Database
+from tests.journal.world import opened
+
+
+class Item(BaseModel):
+    id: str
+
+
+async def act(call: Call[Item]) -> Item:
+    return call.args
+
+
+def flow(timeout: float) -> Saga[Item]:
+    """The same meaning, with another tuning."""
+    item, effect = input_of(Item), Effect("act", act, timeout=timeout)
+    return Saga("flow", item, [Step("act", effect, args=item, compensation=NothingToUndo("no"))])
+
+
+OURS, THEIRS = flow(10), flow(20)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    client = Client(f"sqlite:///{tmp_path / 'a.db'}")
+    client.start(OURS, {"id": "i"}, run_id="first")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def database(tmp_path: Path, client: Client) -> Iterator[Database]:
+    database = opened(tmp_path / "a.db", None)
+    yield database
+    database.close()
+
+
+def stored_timeout(database: Database) -> float:
+    select = "SELECT spec FROM definitions"
+    text: str = database.read(lambda c: c.exec_driver_sql(select).scalar_one())
+    return float(json.loads(text)["steps"][0]["effect"]["timeout"])
+
+
+def test_the_tuning_of_who_started_last_is_the_stored_one(
+    client: Client, database: Database
+) -> None:
+    assert OURS.digest() == THEIRS.digest()
+    assert stored_timeout(database) == 10
+    other = Client(f"sqlite:///{database.path}")
+    other.start(THEIRS, {"id": "i"}, run_id="second")
+    assert stored_timeout(database) == 20
+    client.start(OURS, {"id": "i"}, run_id="third")
+    assert stored_timeout(database) == 10
+    other.close()
+
+
+@pytest.mark.parametrize(
+    "change", ["spec = replace(spec, 'act', 'cat')", "stored_at = stored_at + 1", "seal = ''"]
+)
+def test_an_altered_one_is_noticed_by_a_client_that_knows_the_saga(
+    client: Client, database: Database, change: str
+) -> None:
+    database.write(lambda c: c.exec_driver_sql(f"UPDATE definitions SET {change}"))
+    with pytest.raises(Tampered, match="does not verify"):
+        client.start(OURS, {"id": "i"}, run_id="second")
