@@ -55,14 +55,14 @@ __all__ = ["EVENTS_MAX", "Decision", "decide", "transition"]
 
 Decision: TypeAlias = tuple[Event, ...] | Rejected
 
-EVENTS_MAX = 64  # that one transition lets follow: of a long list so much fits a record
+EVENTS_MAX = 24  # that follow in one transition: with errors of 2 KB each they fit a record
 _FOLLOW_LIMIT = 1000  # consequences of one command come to an end; more, and some a step, is a bug
 
 
 def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
     """Decide, apply, and apply all that follows. `state` is changed unless it is rejected.
 
-    Where more than `EVENTS_MAX` events would come of it, `plan` says at once that more is due.
+    Where more than `EVENTS_MAX` events would follow, `plan` says at once that more is due.
     """
     decision = decide(spec, state, command)
     if isinstance(decision, Rejected):
@@ -70,13 +70,15 @@ def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
     events = list(decision)
     for event in events:
         evolve(state, event, command.at)
+    room = EVENTS_MAX
     for _ in range(_FOLLOW_LIMIT + 8 * len(spec.steps)):
-        more = consequences(spec, state, command.at)[: max(EVENTS_MAX - len(events), 0)]
+        more = consequences(spec, state, command.at)[:room]
         if not more:
             break
         for event in more:
             evolve(state, event, command.at)
         events += more
+        room -= len(more)
     else:
         raise AssertionError("the consequences of a command do not come to an end")
     if not events:

@@ -63,7 +63,7 @@ MORE_BUGS: tuple[Bug, ...] = (
             "machine.decide": """
 -    for _ in range(_FOLLOW_LIMIT + 8 * len(spec.steps)):
 +    for _ in range(_FOLLOW_LIMIT if not events else 1):
-         more = consequences(spec, state, command.at)[: max(EVENTS_MAX - len(events), 0)]
+         more = consequences(spec, state, command.at)[:room]
 -        if not more:
 +        if not more or events:
 """
