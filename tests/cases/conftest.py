@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.cases.world import World
+from tests.databases import Databases
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path, databases: Databases) -> Iterator[World]:
     """A database and an outside of its own; in the end the laws are checked by the ledger."""
-    world = World(tmp_path)
+    world = World(tmp_path, databases)
     try:
         yield world
     finally:

@@ -18,7 +18,8 @@ from pydantic import BaseModel
 from saga import App, Call, Compensation, Effect, NothingToUndo, Saga, Step, Undo, input_of
 from saga.client import Client
 from saga.journal.append import Append, build_append
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.definitions import Specs
 from saga.journal.history import load
 from saga.journal.sealing import Keyring
@@ -41,7 +42,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     for number in range(5):
         client.start(trip, {"id": "t", "mode": "fine"}, run_id=f"r{number}")
     client.close()
-    database = opened(tmp_path / "a.db", None)
+    database = opened(url, None)
     yield database
     with database.connection() as connection:
         assert verify_database(connection, database.keys) == []
@@ -120,7 +121,7 @@ def writing(path: Path, *arguments: object, limit: int | None = None) -> list[st
 
 def assert_whole(path: Path, acknowledged: Sequence[str]) -> None:
     """Everything acknowledged is there, and nothing by half."""
-    database = opened(path, None)
+    database = opened(f"sqlite:///{path}", None)
     with database.connection() as connection:
         assert verify_database(connection, database.keys) == []
         checked = driver(connection).execute("PRAGMA integrity_check").fetchall()
