@@ -8,16 +8,18 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+_text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+_whole = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 _real = sa.REAL().with_variant(sa.Double(), "postgresql")
 
 
 def upgrade() -> None:
     op.create_table(
         "turns",
-        sa.Column("run_id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("resource", sa.Text(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("run_id", _text, nullable=False),
+        sa.Column("tenant", _text, nullable=False),
+        sa.Column("resource", _text, nullable=False),
+        sa.Column("state", _text, nullable=False),
         sa.Column("started_at", _real, nullable=False),
         sa.Column("since", _real, nullable=False),
         sa.PrimaryKeyConstraint("run_id", name=op.f("pk_turns")),

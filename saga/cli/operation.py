@@ -192,12 +192,13 @@ def _check_schema(context: typer.Context, *, db: Db = None, as_json: Json = Fals
 def _upgrade_schema(context: typer.Context, *, db: Db = None, as_json: Json = False) -> int:
     """Bring the schema of the database to what this version of saga needs.
 
-    Stop the orchestrators and make a copy of the file first. A killed
-    upgrade has changed nothing.
+    Stop the orchestrators and make a copy of the database first. A killed
+    upgrade has changed nothing. In PostgreSQL it also makes the schema.
 
     Examples:
 
       saga db upgrade
+      saga db upgrade --db postgresql://saga@db.internal/sagas
     """
     from saga.journal.schema import upgrade  # noqa: PLC0415  half a second
     from saga.settings import Settings  # noqa: PLC0415

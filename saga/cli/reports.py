@@ -179,15 +179,15 @@ def _draw(paper: Paper, found: dict[str, Any], _: Command) -> None:
 
 
 def _schema(paper: Paper, found: Any, command: Command) -> None:
-    paper.facts(
-        [
-            ("database", found.path),
-            ("schema", found.found or "none"),
-            ("needed", found.needed),
-            ("mode", found.journal_mode),
-            ("sqlite", found.sqlite),
-        ]
-    )
+    facts = [
+        ("database", found.path),
+        ("schema", found.found or "none"),
+        ("needed", found.needed),
+        ("mode", found.journal_mode),
+        ("sqlite", found.sqlite),
+        ("server", found.server),
+    ]
+    paper.facts([(name, fact) for name, fact in facts if fact is not None])
     for problem in found.problems:
         paper.blank()
         paper.say(problem, style="bold red")

@@ -15,7 +15,6 @@ from typing import Any
 
 from saga.inquiries.source import Source
 from saga.journal.inquiry import OrchestratorRow, live_orchestrators
-from saga.journal.ownership import LifeLock
 from saga.views import since
 
 __all__ = ["START_ONE", "OrchestratorView", "Refusal", "alive", "nobody_runs", "of_saga"]
@@ -70,7 +69,7 @@ def _gone(row: OrchestratorRow, source: Source) -> bool:
     if row.host != socket.gethostname():
         return False
     try:
-        return LifeLock.is_free(source.database().path, row.id)
+        return source.database().backend.is_gone(row.id)
     except OSError:
         return False  # we may not look at its lock: the beat alone has to do
 

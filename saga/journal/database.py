@@ -11,9 +11,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote
 
 import sqlalchemy as sa
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -21,14 +19,15 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_rand
 from saga.clock import Clock
 from saga.errors import DatabaseError
 from saga.ids import Ids
-from saga.journal import sqlite
+from saga.journal.backend import Backend
 from saga.journal.identity import Identity, enrol, identify
 from saga.journal.making import ensure_current, fill, found_schema
-from saga.journal.presence import Presence
 from saga.journal.sealing import Keyring
+from saga.journal.sqlite import database_path
+from saga.journal.sqlite_backend import SqliteBackend
 from saga.journal.statements import Statements
 
-__all__ = ["DEFAULT_URL", "Database", "about", "database_path", "driver", "explained"]
+__all__ = ["DEFAULT_URL", "Database", "Violation", "about", "backend_for", "explained"]
 
 DEFAULT_URL = "sqlite:///saga.db"
 _log = logging.getLogger("saga.journal")
@@ -36,20 +35,21 @@ _log = logging.getLogger("saga.journal")
 T = TypeVar("T")
 
 
-def database_path(url: str) -> Path:
-    """The absolute path of an SQLite URL; `DatabaseError` for every other kind of URL."""
-    prefix, separator, rest = url.partition(":///")
-    if not separator or prefix != "sqlite" or not rest or rest.startswith(":memory:"):
-        kind = url.partition(":")[0] or "nothing"
-        raise DatabaseError(
-            f"the database URL is not sqlite:///PATH (its kind is {kind!r})",
-            remedy="PostgreSQL is not supported yet; use for example sqlite:///saga.db",
-        )
-    return Path(unquote(rest.partition("?")[0])).absolute()
+class Violation(DatabaseError):
+    """A constraint of the database refuses what was to be written."""
+
+
+def backend_for(url: str, clock: Clock) -> Backend:
+    """What is particular to the database that a URL names. Raises `DatabaseError`."""
+    if url.partition(":")[0].partition("+")[0] in ("postgres", "postgresql"):
+        from saga.journal.postgres_backend import PostgresBackend  # noqa: PLC0415  its driver is big
+
+        return PostgresBackend(url)
+    return SqliteBackend(database_path(url), clock)
 
 
 class Database:
-    """A database file, opened. `instance` is its own name, part of every idempotency key."""
+    """A database, opened. `instance` is its own name, part of every idempotency key."""
 
     def __init__(
         self,
@@ -61,46 +61,39 @@ class Database:
         ids: Ids | None = None,
     ) -> None:
         """Open it, make it if `create`; `DatabaseError` says what is wrong and what to do."""
-        self.path = database_path(url)
         self.keys = keys
         self.clock = clock or Clock()
-        self._turn = sqlite.TurnLock(self.path, self.clock)
-        self._engine = sa.create_engine(
-            "sqlite://",
-            module=sqlite.library,
-            creator=self._connect,
-            poolclass=sa.pool.QueuePool,
-            pool_size=4,
-            max_overflow=60,
-        )
-        self.statements = Statements(self._engine.dialect)
+        self.backend = backend_for(url, self.clock)
+        self.name = self.backend.name
+        self._turn = self.backend.turn
+        us = weakref.ref(self)  # a strong one would keep us alive, through the engine
+        self._engine = self.backend.engine(lambda: _connection_of(us()))
+        self.statements = Statements(self.backend)
         self._retrying = Retrying(
-            retry=retry_if_exception(_is_busy),
+            retry=retry_if_exception(self.backend.passes),
             stop=stop_after_attempt(5),
             wait=wait_random_exponential(multiplier=0.01, max=1),
             sleep=self.clock.sleep,
             reraise=True,
         )
         self._owner_pid = os.getpid()
-        self._presence: Presence | None = None
         try:
             if not self._made():
                 self._make(ids or Ids(), create=create)
             self.instance = self._identified()
-            self._presence = Presence(self.path)
-            weakref.finalize(self, self._presence.end).atexit = False  # if nobody closes it
+            self.backend.opened()
+            weakref.finalize(self, self.backend.close).atexit = False  # if nobody closes it
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Give back all connections; after a fork they are the parent's, and left to it."""
-        if self._presence is not None:
-            self._presence.end()
+        self.backend.close()
         self._engine.dispose(close=os.getpid() == self._owner_pid)
 
     def now(self) -> float:
-        """The database's time in unix seconds. SQLite has none of its own: this machine's."""
+        """The time in unix seconds: this machine's."""
         return self.clock.now()
 
     def connection(self) -> sa.Connection:
@@ -113,7 +106,7 @@ class Database:
         try:
             return self._engine.connect()
         except sa.exc.DBAPIError as error:
-            raise explained(self.path, error) from error
+            raise self.explained(error) from error
 
     @contextmanager
     def turn(self, connection: sa.Connection) -> Iterator[sa.Connection]:
@@ -128,19 +121,16 @@ class Database:
                 raise
 
     def begin(self, connection: sa.Connection) -> None:
-        """Take SQLite's own write lock; nothing that was read before can be stale after."""
-        driver(connection).execute("BEGIN IMMEDIATE")
+        """Begin to write."""
+        self.backend.begin(connection)
 
     def commit(self, connection: sa.Connection) -> None:
         """Make it durable. An error here means that nobody knows: read before doing anything."""
-        driver(connection).execute("COMMIT")
+        self.backend.commit(connection)
 
     def rollback(self, connection: sa.Connection) -> None:
-        """Undo the transaction, if SQLite has not done so itself."""
-        if connection.invalidated:
-            return  # interrupted in a statement: SQLAlchemy has closed it, which rolls back
-        if driver(connection).in_transaction:
-            driver(connection).execute("ROLLBACK")
+        """Undo the transaction, if the database has not done so itself."""
+        self.backend.rollback(connection)
 
     def write(
         self,
@@ -157,11 +147,15 @@ class Database:
         """Run `work` in a read transaction: it sees one state of the database."""
         return self._again(lambda: self._read(work))
 
+    def explained(self, error: Exception) -> Exception:
+        """An error of this database in words; every other error stays as it is."""
+        return explained(self.backend, error)
+
     def _again(self, transaction: Callable[[], T]) -> T:
         try:
             return self._retrying(transaction)
-        except (OSError, sa.exc.DBAPIError, sqlite.library.Error) as error:
-            raise explained(self.path, error) from error
+        except (OSError, sa.exc.DBAPIError, self.backend.error) as error:
+            raise self.explained(error) from error
 
     def _write(
         self,
@@ -177,24 +171,30 @@ class Database:
                 raise
             try:
                 self.commit(connection)
-            except sqlite.library.Error:
+            except self.backend.error as error:
                 self.rollback(connection)
                 connection.invalidate()
-                if happened is None or not self._happened(happened, value):
+                known = None if happened is None else self._happened(happened, value)
+                if known is None and self.backend.is_lost(error):
+                    raise self.explained(error) from error  # and never tried again on a guess
+                if not known:
                     raise
             return value
 
-    def _happened(self, happened: Callable[[sa.Connection, T], bool], value: T) -> bool:
-        """Ask by another connection, still in our turn: nobody has written since."""
+    def _happened(self, happened: Callable[[sa.Connection, T], bool], value: T) -> bool | None:
+        """Ask by another connection, still in our turn: nobody has written since.
+
+        `None`: there is no answer.
+        """
         try:
             with self.connection() as connection:
                 return happened(connection, value)
-        except (DatabaseError, sa.exc.DBAPIError, sqlite.library.Error):
-            return False
+        except (DatabaseError, sa.exc.DBAPIError, self.backend.error):
+            return None
 
     def _read(self, work: Callable[[sa.Connection], T]) -> T:
         with self.connection() as connection:
-            driver(connection).execute("BEGIN")
+            self.backend.begin_reading(connection)
             try:
                 return work(connection)
             finally:
@@ -203,38 +203,30 @@ class Database:
     # ---- making and checking
 
     def _connect(self) -> Any:
-        return sqlite.connect(self.path)
+        return self.backend.connect()
 
     def _made(self) -> bool:
-        """Whether there is a database in the file; an interrupted making leaves none."""
-        if self.path.is_dir():
-            raise DatabaseError(f"{self.path} is a folder, not a database file")
-        if not self.path.is_file() or self.path.stat().st_size == 0:
+        """Whether there is a database; an interrupted making leaves none."""
+        if not self.backend.is_there():
             return False
-        with about(self.path):
+        with about(self.name):
             return self.read(found_schema) is not None
 
     def _make(self, ids: Ids, *, create: bool) -> None:
-        if not create:
-            raise DatabaseError(
-                f"no database at {self.path}",
-                remedy="`saga start` and `saga orchestrator` make one; --db URL names another",
-            )
-        if not self.path.parent.is_dir():
-            raise DatabaseError(f"no folder {self.path.parent} for the database to be made in")
+        self.backend.ensure_makeable(create=create)
         try:
             with self._turn.held():
                 if not self._made():
-                    sqlite.make_file(self.path)
+                    self.backend.make_room()
                     with self.connection() as connection:
                         self.begin(connection)
                         fill(connection, self.keys, ids, self.clock.now())
                         self.commit(connection)
-        except (OSError, sa.exc.DBAPIError, sqlite.library.Error) as error:
-            raise explained(self.path, error) from error
+        except (OSError, sa.exc.DBAPIError, self.backend.error) as error:
+            raise self.explained(error) from error
 
     def _identified(self) -> str:
-        with about(self.path):
+        with about(self.name):
             found = self.read(self._identify)
         if not found.enrolled:
             try:
@@ -249,36 +241,29 @@ class Database:
         return identify(connection, self.keys)
 
 
-def driver(connection: sa.Connection) -> Any:
-    """The driver's own connection. Hot statements go there: SQLAlchemy's per-row work is theirs."""
-    return connection.connection.driver_connection
+def _connection_of(database: Database | None) -> Any:
+    assert database is not None, "an engine has outlived its database"
+    return database._connect()  # noqa: SLF001  ours
 
 
 @contextmanager
-def about(path: Path) -> Iterator[None]:
-    """Say in front of a `DatabaseError` which file it is about."""
+def about(name: str) -> Iterator[None]:
+    """Say in front of a `DatabaseError` which database it is about."""
     try:
         yield
     except DatabaseError as error:
-        if str(path) in error.message:
+        if name in error.message:
             raise
-        raise DatabaseError(f"{path}: {error.message}", remedy=error.remedy) from error
+        raise DatabaseError(f"{name}: {error.message}", remedy=error.remedy) from error
 
 
-def _is_busy(error: BaseException) -> bool:
-    # "locking protocol": somebody sleeps with the index of a WAL in its hands; it passes.
-    text = str(error).lower()
-    return isinstance(error, (sa.exc.OperationalError, sqlite.library.OperationalError)) and any(
-        word in text for word in ("locked", "busy", "locking protocol")
-    )
-
-
-def explained(path: Path, error: Exception) -> Exception:
+def explained(backend: Backend, error: Exception) -> Exception:
     """An error of the database in words, without the values that SQLAlchemy would print along.
 
     Every other error stays as it is.
     """
-    if not isinstance(error, (sa.exc.DBAPIError, sqlite.library.Error, OSError)):
+    if not isinstance(error, (sa.exc.DBAPIError, OSError, backend.error)):
         return error
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    return DatabaseError(f"{path}: {type(cause).__name__}: {cause}")
+    cause = (error.orig or error) if isinstance(error, sa.exc.DBAPIError) else error
+    kind = Violation if backend.is_violation(cause) else DatabaseError
+    return kind(f"{backend.name}: {type(cause).__name__}: {cause}")

@@ -15,13 +15,13 @@ import sqlalchemy as sa
 
 from saga.definition.spec import SagaSpec
 from saga.errors import Tampered, UnknownRun
+from saga.journal.backend import backend_of
 from saga.journal.definitions import Specs
 from saga.journal.identity import ensure_all_keys
 from saga.journal.projection import Row, action_row, case_row, head_row, turn_row, verify_head
 from saga.journal.quarantine import is_aside, is_damaged_case, is_set_aside
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.sealing import Keyring
-from saga.journal.sqlite import is_text
 from saga.journal.statements import Question, listed
 from saga.journal.tables import actions, cases, instance, journal, runs, turns
 from saga.machine.evolve import evolve
@@ -46,6 +46,11 @@ _RECORDS = Question(
     .order_by(journal.c.run_id, journal.c.seq)
 )
 _ACTIONS = Question(sa.select(actions).where(actions.c.run_id.in_(listed("names"))))
+_SEAL = Question(
+    sa.select(journal.c.seal).where(
+        journal.c.run_id == sa.bindparam("run_id"), journal.c.seq == sa.bindparam("seq")
+    )
+)
 _CASES = Question(sa.select(cases).where(cases.c.run_id.in_(listed("names"))))
 
 
@@ -79,6 +84,7 @@ class History:
 def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, StoredRun]:
     """The rows of several runs, in four statements."""
     found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
+    is_text = backend_of(connection).is_text
     names = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
     for row in _HEADS.ask(connection, names=names):
         one = found[row[0]]
@@ -94,9 +100,12 @@ def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, 
 
 
 def is_recorded(connection: sa.Connection, run_id: str, seq: int, seal: str) -> bool:
-    """Whether this very record is durable: what to ask when a COMMIT has failed."""
-    place = sa.and_(journal.c.run_id == run_id, journal.c.seq == seq)
-    return connection.execute(sa.select(journal.c.seal).where(place)).scalar() == seal
+    """Whether this very record is durable: what to ask when a COMMIT has failed.
+
+    It may be under way still; whoever makes it so has the lock of the head.
+    """
+    backend_of(connection).lock(connection, [run_id])
+    return _SEAL.ask(connection, run_id=run_id, seq=seq) == [(seal,)]
 
 
 def load(connection: sa.Connection, keys: Keyring, specs: Specs, run_id: str) -> History:

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from saga.journal.sqlite import is_text
+from saga.journal.backend import backend_of
 from saga.journal.statements import Question
 from saga.journal.tables import actions, cases, journal, orchestrators, runs
 
@@ -114,6 +114,7 @@ def run_ids(
         select = select.where(runs.c.saga == saga)
     if after is not None:
         select = select.where(runs.c.run_id > after)
+    is_text = backend_of(connection).is_text
     return [run_id for run_id in connection.execute(select).scalars() if is_text(run_id)]
 
 

@@ -1,29 +1,27 @@
 """Who has a run: orchestrators, their beats, claims and take-overs.
 
 One row a process start. A process that nobody has seen beat for its own lease counts as dead, and
-its runs are claimed by the survivors; on SQLite a file lock that a dead process cannot hold says so
-at once. A claim gives a higher fence and no right to act: the history is verified first.
+its runs are claimed by the survivors; where the backend can tell at once that a process is gone,
+they need not wait. A claim gives a higher fence and no right to act: the history is verified first.
+Runs that somebody else is about to claim or to write to are passed over, not waited for.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import sqlalchemy as sa
 
-from saga.journal.sqlite import library
-from saga.journal.statements import Question, listed
+from saga.journal.backend import backend_of
+from saga.journal.statements import Nameable, Question, listed
 from saga.journal.tables import actions, orchestrators, runs
 
 __all__ = [
     "Claimed",
-    "LifeLock",
     "Peer",
     "beat",
     "claim",
@@ -41,8 +39,8 @@ __all__ = [
 _CAPABLE = sa.and_(
     runs.c.definition.in_(listed("digests")),
     runs.c.quarantined_at.is_(None),
-    # An altered id may be bytes that no statement can name. Such a head waits for `verify`, alone.
-    runs.c.run_id.bool_op("NOT GLOB")("*[^A-Za-z0-9._:-]*"),
+    # An altered id may be such that no statement can name it. It waits for `verify`, alone.
+    Nameable(runs.c.run_id),
     runs.c.run_id.not_in(listed("skip")),
 )
 _OWNERS = sa.select(runs.c.owner).where(runs.c.owner.is_not(None)).distinct()
@@ -52,7 +50,11 @@ _DUE = runs.c.due_at <= sa.bindparam("now")
 _OURS = runs.c.owner == sa.bindparam("own")
 _LIMIT: sa.BindParameter[int] = sa.bindparam("limit")
 
-_HEADS = sa.select(runs.c.run_id, runs.c.owner).where(_CAPABLE)
+_HEADS = (
+    sa.select(runs.c.run_id, runs.c.owner)
+    .where(_CAPABLE)
+    .with_for_update(of=runs, skip_locked=True)
+)
 _MINE = Question(_HEADS.where(_OURS, _DUE))
 _MOVING = sa.or_(runs.c.phase != "ended", runs.c.due_at.is_not(None))  # or watched to its end
 _OPEN = actions.c.state.in_(["sending", "unknown"])
@@ -63,6 +65,7 @@ _LEFT_OVER = _HEADS.where(runs.c.owner.in_(_GONE), _MOVING).limit(_LIMIT)
 _LEFT, _LEFT_SETTLING = Question(_LEFT_OVER), Question(_LEFT_OVER.where(_SETTLING))
 _UNOWNED = _HEADS.where(runs.c.owner.is_(None), _DUE).order_by(runs.c.due_at).limit(_LIMIT)
 _FREE, _FREE_SETTLING = Question(_UNOWNED), Question(_UNOWNED.where(_SETTLING))
+_IN_TURN = Question(_HEADS.where(runs.c.owner.is_(None), runs.c.run_id.in_(listed("names"))))
 _TAKE = Question(
     runs.update()
     .values(owner=sa.bindparam("own"), fence=runs.c.fence + 1)
@@ -101,45 +104,6 @@ _PEERS = Question(
         orchestrators.c.state != "dead", orchestrators.c.id != sa.bindparam("own")
     )
 )
-
-
-class LifeLock:
-    """A lock that is held for as long as this process lives, under the orchestrator's id."""
-
-    def __init__(self, database: Path, id_: str) -> None:
-        self._path = _life_path(database, id_)
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-
-    def close(self) -> None:
-        """Let go: from now on everybody may take our runs."""
-        self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
-
-    @staticmethod
-    def is_free(database: Path, id_: str) -> bool:
-        """Whether the process with this id is surely gone."""
-        try:
-            descriptor = os.open(_life_path(database, id_), os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        else:
-            return True
-        finally:
-            os.close(descriptor)
-
-    @staticmethod
-    def forget(database: Path, id_: str) -> None:
-        """Remove what a dead process left behind."""
-        _life_path(database, id_).unlink(missing_ok=True)
-
-
-def _life_path(database: Path, id_: str) -> Path:
-    return database.with_name(f"{database.name}-life-{id_}")
 
 
 def register(
@@ -234,7 +198,7 @@ def claim(
     free = (_FREE_SETTLING if settling else _FREE).ask(connection, now=now, limit=limit, **can)
     if turns:
         due = [row for row in free if row[0] not in turns]
-        free = [*((run_id, None) for run_id in turns), *due]
+        free = [*_IN_TURN.ask(connection, names=list(turns), **can), *due]
     rows = [*forgotten, *left, *free][:limit]
     if not rows:
         return []
@@ -244,9 +208,13 @@ def claim(
 
 def _take(connection: sa.Connection, own: str, names: list[str]) -> dict[str, int]:
     """Become the owner of these; the new fences of those that we own now."""
+    backend = backend_of(connection)
     try:
-        return dict(_TAKE.ask(connection, own=own, names=names))
-    except library.IntegrityError:
+        with backend.attempt(connection):
+            return dict(_TAKE.ask(connection, own=own, names=names))
+    except backend.error as error:
+        if not backend.is_violation(error):
+            raise
         # A row that was altered may not even take an owner. It must not stop the others.
         if len(names) == 1:
             return {}

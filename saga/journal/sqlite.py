@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from saga.clock import Clock
 from saga.errors import DatabaseError
@@ -38,6 +38,7 @@ __all__ = [
     "OLDEST",
     "TurnLock",
     "connect",
+    "database_path",
     "is_text",
     "library",
     "make_file",
@@ -49,6 +50,18 @@ OLDEST = (3, 40, 0)
 _FIXED_IN = (3, 51, 3)
 _FULL = 2
 _BACKPORTS = {(3, 44): 6, (3, 50): 7}
+
+
+def database_path(url: str) -> Path:
+    """The absolute path of an SQLite URL; `DatabaseError` for every other kind of URL."""
+    prefix, separator, rest = url.partition(":///")
+    if not separator or prefix != "sqlite" or not rest or rest.startswith(":memory:"):
+        kind = url.partition(":")[0] or "nothing"
+        raise DatabaseError(
+            f"the database URL is neither sqlite:///PATH nor postgresql://… (its kind is {kind!r})",
+            remedy="use for example sqlite:///saga.db or postgresql://user@host/database",
+        )
+    return Path(unquote(rest.partition("?")[0])).absolute()
 
 
 def safe_wal(version: tuple[int, ...]) -> bool:

@@ -11,12 +11,12 @@ from saga.definition.exclusive import resource_of
 from saga.definition.spec import SagaSpec
 from saga.errors import BadInput, Conflict, Tampered
 from saga.journal.append import build_append, write_rows
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database, Violation
 from saga.journal.definitions import Specs, store_definition
 from saga.journal.history import History, is_recorded, load
 from saga.journal.projection import head_row, seal_head
 from saga.journal.records import NewerFormat, Unwritable
-from saga.journal.sqlite import library
 from saga.journal.statements import Question
 from saga.journal.tables import runs
 from saga.journal.turns import is_free
@@ -57,6 +57,11 @@ def start_run(
 
     try:
         return database.write(work, happened)
+    except Violation as error:
+        raise Tampered(
+            f"run {start.run_id}: its head is missing, and rows of it are still there",
+            remedy="use another run id; see: saga verify",
+        ) from error
     except Unwritable as error:
         raise BadInput(f"run {start.run_id!r} cannot be recorded: {error}") from error
     except NewerFormat as newer:
@@ -88,13 +93,7 @@ def _started(
     command = replace(start, at=now, instance=database.instance)
     if start.resource is not None:
         command = replace(command, free=is_free(connection, start.tenant, start.resource))
-    try:
-        return _insert(connection, database, spec, new_state(spec), command)
-    except library.IntegrityError as error:
-        raise Tampered(
-            f"run {start.run_id}: its head is missing, and rows of it are still there",
-            remedy="use another run id; see: saga verify",
-        ) from error
+    return _insert(connection, database, spec, new_state(spec), command)
 
 
 def _insert(

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from saga.definition.spec import SagaSpec
 from saga.errors import Tampered, UnknownRun
 from saga.journal.append import Hold, build_append, write_appends
-from saga.journal.database import driver
+from saga.journal.backend import backend_of, driver
 from saga.journal.definitions import Specs
 from saga.journal.history import History, load_history, read_stored
 from saga.journal.ownership import claim
@@ -137,6 +137,7 @@ def reread(
     fence: int,
 ) -> History | None:
     """A run that we hold, read again; `None` if it is no longer ours. Raises `Tampered`."""
+    backend_of(connection).lock(connection, [run_id])
     stored = read_stored(connection, [run_id])[run_id]
     if stored.head is None or (stored.head["owner"], stored.head["fence"]) != (own, fence):
         return None

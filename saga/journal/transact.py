@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from saga.errors import BadInput, NotAllowed
 from saga.journal.append import Append, build_append, write_appends
-from saga.journal.database import Database, driver
+from saga.journal.backend import backend_of, driver
+from saga.journal.database import Database
 from saga.journal.definitions import Specs
 from saga.journal.history import History, is_recorded, load
 from saga.journal.records import NewerFormat, Unwritable
@@ -43,6 +44,7 @@ def ask(
     """
 
     def work(connection: sa.Connection) -> tuple[Answered, Append | None]:
+        backend_of(connection).lock(connection, [run_id])
         history = load(connection, database.keys, specs, run_id)
         at = max(database.now(), history.at)
         command = letter(at)

@@ -16,14 +16,13 @@ from typing import Any, TypeAlias
 import sqlalchemy as sa
 
 from saga.errors import DatabaseError, Tampered
-from saga.journal.database import driver
+from saga.journal.backend import backend_of
 from saga.journal.definitions import Specs, check_definition
 from saga.journal.history import StoredRun, load_history, read_stored
 from saga.journal.identity import identify
 from saga.journal.quarantine import is_aside, set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
-from saga.journal.sqlite import is_text
 from saga.journal.tables import actions, cases, definitions, journal, runs, turns
 
 __all__ = ["Damage", "Progress", "patrol", "verify_database", "verify_file", "verify_run"]
@@ -97,6 +96,7 @@ def patrol(
     caller's write transaction; gives the id to go on from, `None` at the end.
     """
     page = _page(connection, after, limit)
+    is_text = backend_of(connection).is_text
     ids = [run_id for run_id, _ in page if is_text(run_id)]
     for run_id, stored in read_stored(connection, ids).items():
         try:
@@ -111,25 +111,25 @@ def patrol(
 
 
 def verify_file(connection: sa.Connection) -> list[Damage]:
-    """The damage of the file itself, as SQLite sees it: pages, indexes that miss a row, types.
+    """The damage below the tables, as the database itself sees it.
 
     A lost entry of an index hides a row from whoever looks it up, while every value of it verifies.
     """
-    rows = driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
-    return [Damage(None, f"the file: {text}") for (text,) in rows if text != "ok"]
+    return [Damage(None, text) for text in backend_of(connection).flaws(connection)]
 
 
 @contextmanager
 def _moment(connection: sa.Connection) -> Iterator[None]:
     """One state of the database to look at: the caller's transaction, or a short one."""
-    if driver(connection).in_transaction:
+    backend = backend_of(connection)
+    if backend.in_transaction(connection):
         yield
         return
-    driver(connection).execute("BEGIN")
+    backend.begin_reading(connection)
     try:
         yield
     finally:
-        driver(connection).execute("ROLLBACK")
+        backend.rollback(connection)
 
 
 def _identity(connection: sa.Connection, keys: Keyring) -> list[Damage]:
@@ -209,6 +209,7 @@ def _orphans(connection: sa.Connection) -> list[Damage]:
 def _batches(connection: sa.Connection, found: list[Damage]) -> Iterator[list[str]]:
     """The ids of all runs, in portions that fit into memory; those that are none are damage."""
     after: str | None = None
+    is_text = backend_of(connection).is_text
     while True:
         with _moment(connection):
             page = _page(connection, after, _PAGE)
@@ -233,7 +234,7 @@ def _batches(connection: sa.Connection, found: list[Damage]) -> Iterator[list[st
 def _page(connection: sa.Connection, after: str | None, limit: int) -> Sequence[Any]:
     select = sa.select(runs.c.run_id, runs.c.version).order_by(runs.c.run_id).limit(limit)
     if after is not None:
-        select = select.where(runs.c.run_id > _place(after))
+        select = select.where(runs.c.run_id > _place(connection, after))
     return connection.execute(select).all()
 
 
@@ -241,8 +242,8 @@ def _last(page: Sequence[Any]) -> str | None:
     return next((run_id for run_id, _ in reversed(page) if isinstance(run_id, str)), None)
 
 
-def _place(run_id: str) -> Any:
-    if is_text(run_id):
+def _place(connection: sa.Connection, run_id: str) -> Any:
+    if backend_of(connection).is_text(run_id):
         return run_id
     raw = run_id.encode("utf-8", "surrogateescape")
     return sa.cast(sa.literal(raw, sa.LargeBinary), sa.Text)

@@ -10,9 +10,34 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from saga.journal.database import driver
+from saga.journal.statements import Question
+from saga.journal.tables import cases, definitions, journal, orchestrators, runs
 
 __all__ = ["Seen", "SeenRecord", "heads", "open_cases", "records_from", "tuned_at"]
+
+
+_HEADS = sa.select(
+    runs.c.run_id,
+    runs.c.definition,
+    runs.c.version,
+    runs.c.fence,
+    runs.c.owner,
+    orchestrators.c.state,
+    runs.c.due_at,
+).select_from(runs.outerjoin(orchestrators, orchestrators.c.id == runs.c.owner))
+_ALL = Question(_HEADS.order_by(runs.c.run_id))
+_ONE = Question(_HEADS.where(runs.c.run_id == sa.bindparam("run_id")))
+_RECORDS = Question(
+    sa.select(journal.c.seq, journal.c.body, journal.c.key_id, journal.c.seal)
+    .where(journal.c.run_id == sa.bindparam("run_id"), journal.c.seq >= sa.bindparam("seq"))
+    .order_by(journal.c.seq)
+)
+_OPEN = Question(
+    sa.select(cases.c.key, sa.case((cases.c.key.is_(None), cases.c.kind))).where(
+        cases.c.run_id == sa.bindparam("run_id"), cases.c.state == "open"
+    )
+)
+_TUNED = Question(sa.select(definitions.c.digest, definitions.c.stored_at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +65,7 @@ class SeenRecord:
 
 def heads(connection: sa.Connection, run_id: str | None = None) -> list[Seen]:
     """The heads of all runs, or of one, by id."""
-    rows = driver(connection).execute(
-        "SELECT r.run_id, r.definition, r.version, r.fence, r.owner, o.state, r.due_at FROM runs r"
-        " LEFT JOIN orchestrators o ON o.id = r.owner WHERE ? IS NULL OR r.run_id = ?"
-        " ORDER BY r.run_id",
-        (run_id, run_id),
-    )
+    rows = _ALL.ask(connection) if run_id is None else _ONE.ask(connection, run_id=run_id)
     return [
         Seen(
             run_id,
@@ -62,23 +82,16 @@ def heads(connection: sa.Connection, run_id: str | None = None) -> list[Seen]:
 
 def records_from(connection: sa.Connection, run_id: str, seq: int) -> list[SeenRecord]:
     """The records of a run from `seq` on."""
-    rows = driver(connection).execute(
-        "SELECT seq, body, key_id, seal FROM journal WHERE run_id = ? AND seq >= ? ORDER BY seq",
-        (run_id, seq),
-    )
+    rows = _RECORDS.ask(connection, run_id=run_id, seq=seq)
     return [SeenRecord(*row) for row in rows]
 
 
 def open_cases(connection: sa.Connection, run_id: str) -> list[tuple[str | None, str | None]]:
     """What the open cases of a run are about: the action, or the kind where there is none."""
-    rows = driver(connection).execute(
-        "SELECT key, CASE WHEN key IS NULL THEN kind END FROM cases"
-        " WHERE run_id = ? AND state = 'open'",
-        (run_id,),
-    )
+    rows = _OPEN.ask(connection, run_id=run_id)
     return [(key, kind) for key, kind in rows]
 
 
 def tuned_at(connection: sa.Connection) -> dict[str, float]:
     """Since when each definition, by digest, has the tuning that is stored (unix seconds)."""
-    return dict(driver(connection).execute("SELECT digest, stored_at FROM definitions").fetchall())
+    return dict(_TUNED.ask(connection))

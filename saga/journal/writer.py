@@ -8,26 +8,23 @@ batches.
 
 from __future__ import annotations
 
-import logging
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import sqlalchemy as sa
 
 from saga.errors import Conflict, DatabaseError
 from saga.journal.append import Append, write_appends
-from saga.journal.database import Database, driver
-from saga.journal.sqlite import library
+from saga.journal.backend import driver
+from saga.journal.database import Database
+from saga.journal.history import is_recorded
 
 __all__ = ["Failure", "Outcome", "Writer"]
 
 _BATCH_LIMIT = 1000  # appends of one transaction
-
-_log = logging.getLogger("saga.journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +122,8 @@ class Writer:
             return Failure(error, conflict=True)
         except DatabaseError as error:  # somebody has held the turn for too long
             return Failure(error, conflict=False)
-        except (library.Error, sa.exc.SQLAlchemyError, OSError) as error:
-            _end_if_disk_fails(error)
+        except (self._database.backend.error, sa.exc.SQLAlchemyError, OSError) as error:
+            self._database.backend.end_if_lost(error)
             if self._written(connection, appends):
                 return None
             return Failure(error, conflict=False)
@@ -136,25 +133,6 @@ class Writer:
     def _written(self, connection: sa.Connection, appends: list[Append]) -> bool:
         """A COMMIT that returns an error may have happened: compare what stands in the heads."""
         try:
-            for append in appends:
-                row = (
-                    driver(connection)
-                    .execute(
-                        "SELECT seal FROM journal WHERE run_id = ? AND seq = ?",
-                        (append.run_id, append.seq),
-                    )
-                    .fetchone()
-                )
-                if row is None or row[0] != append.seal:
-                    return False
-        except library.Error:
+            return all(is_recorded(connection, one.run_id, one.seq, one.seal) for one in appends)
+        except (DatabaseError, sa.exc.SQLAlchemyError, self._database.backend.error):
             return False
-        return True
-
-
-def _end_if_disk_fails(error: Exception) -> None:
-    """After an IO error nobody knows what is on the disk: the process ends and reads it anew."""
-    code: Any = getattr(error, "sqlite_errorcode", None)
-    if code is not None and code & 0xFF == library.SQLITE_IOERR:
-        _log.critical("the database reported an IO error; this process ends: %s", error)
-        os._exit(1)

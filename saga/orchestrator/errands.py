@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from saga.journal.database import Database, explained
+from saga.journal.database import Database
 from saga.journal.writer import Writer
 
 __all__ = ["Errands"]
@@ -48,7 +48,7 @@ class Errands:
             try:
                 value = work(connection)
             except Exception as error:  # noqa: BLE001  it is the caller's to handle
-                self.call_soon(_fail, answer, explained(self._database.path, error))
+                self.call_soon(_fail, answer, self._database.explained(error))
             else:
                 self.call_soon(_fulfil, answer, value)
 

@@ -40,7 +40,7 @@ class Membership:
         self._clock = clock
         self._lost = lost
         self._alarm: asyncio.TimerHandle | None = None
-        self._life = ownership.LifeLock(database.path, id_)
+        self._life = database.backend.life(id_)
         self._ends = 0.0  # monotonic
         self._sent = 0.0
         self._seen: dict[str, tuple[int, float]] = {}  # peer: its beat, and since when we see it
@@ -97,10 +97,10 @@ class Membership:
             if last != peer.beat:
                 since = now
             silent = now - since > peer.lease * (1 + _MARGIN)
-            if not silent and not ownership.LifeLock.is_free(self._database.path, peer.id):
+            if not silent and not self._database.backend.is_gone(peer.id):
                 seen[peer.id] = (peer.beat, since)
             elif ownership.declare_dead(connection, peer):
-                ownership.LifeLock.forget(self._database.path, peer.id)
+                self._database.backend.forget(peer.id)
                 why = "has not beaten for its lease" if silent else "has ended"
                 _log.warning("orchestrator %s (pid %d) %s; taking over", peer.id, peer.pid, why)
         self._seen = seen

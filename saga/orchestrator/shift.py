@@ -17,7 +17,6 @@ from saga.definition.saga import App
 from saga.errors import SagaError
 from saga.journal.database import Database
 from saga.journal.definitions import Specs, store_definition
-from saga.journal.hints import Hints, data_version
 from saga.journal.writer import Writer
 from saga.orchestrator.background import Background
 from saga.orchestrator.caller import Caller
@@ -73,7 +72,7 @@ class Shift:
         self._writer = self._errands.writer = self._writer_type(
             database, lambda outcome: self._errands.call_soon(self._runner.committed, outcome)
         )
-        self._hints, self._round = Hints(database), Round(database, self._specs)
+        self._hints, self._round = database.backend.hints(), Round(database, self._specs)
         self._turns = Turns(clock, self._specs)
         self._runner = Runner(
             id_,
@@ -114,7 +113,7 @@ class Shift:
                 connection, [(saga.name, saga.version) for saga in self._app.sagas]
             )
 
-        self._data_version = await self._errands.run(data_version)
+        self._data_version = await self._errands.run(self._hints.version)
         await self._errands.write(register)
         self._membership.renewed()
 
@@ -242,7 +241,8 @@ class Shift:
 
     async def _others_wrote(self) -> bool:
         """Whether a commit was not ours. The files alone do not say whose it was."""
-        before, self._data_version = self._data_version, await self._errands.run(data_version)
+        before = self._data_version
+        self._data_version = await self._errands.run(self._hints.version)
         return self._data_version != before
 
     def idle(self, within: float) -> bool:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from saga.clock import Clock
@@ -149,7 +150,7 @@ class _ExploredTurn(TurnLock):
     """The turn to write: the one place that every write transaction comes through."""
 
     def __init__(self, database: ExploredDatabase) -> None:
-        super().__init__(database.path, database.clock)
+        super().__init__(Path(database.name), database.clock)
         self._database = database
 
     @contextmanager
@@ -277,7 +278,7 @@ class _Shift(Shift):
 
 class _Orchestrator(Orchestrator):
     def __init__(self, app: App, database: Database, shift: type[Shift], **options: Any) -> None:
-        super().__init__(app, f"sqlite:///{database.path}", **options)
+        super().__init__(app, f"sqlite:///{database.name}", **options)
         self._given = database
         self._shift_type = shift
         self._lanes = Lanes(InlineThreads(1000))

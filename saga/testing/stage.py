@@ -21,8 +21,8 @@ from saga.client import Client
 from saga.definition.calls import Call
 from saga.definition.saga import App
 from saga.errors import DatabaseError
-from saga.journal.database import database_path
 from saga.journal.definitions import Specs
+from saga.journal.sqlite import database_path
 from saga.journal.transact import ask
 from saga.machine.commands import Command
 from saga.settings import Settings

@@ -5,11 +5,20 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import psycopg
+
 from saga import App, Orchestrator
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.sqlite import library
 
 __all__ = ["BusyDatabase", "OnDatabase", "SmallDisk"]
+
+# What each driver raises when it is worth while to begin the transaction anew.
+_PASSING: dict[type[Exception], type[Exception]] = {
+    library.Error: library.OperationalError,
+    psycopg.Error: psycopg.errors.SerializationFailure,
+}
 
 
 class OnDatabase(Orchestrator):
@@ -39,7 +48,7 @@ class BusyDatabase(Database):
             if busy:
                 self.given[0] -= 1
         if busy:
-            raise library.OperationalError("database is locked")
+            raise _PASSING[self.backend.error]("database is locked")
         super().begin(connection)
 
 

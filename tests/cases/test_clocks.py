@@ -6,11 +6,9 @@ import asyncio
 import multiprocessing
 import os
 import time
-from pathlib import Path
 
 from saga import Orchestrator
 from saga.clock import Clock
-from saga.journal.sqlite import library
 from tests.cases import scripted
 from tests.cases.waiting import until
 from tests.cases.world import World
@@ -54,36 +52,29 @@ def test_a_lease_is_judged_by_the_seconds_that_pass_and_by_no_wall_clock(world: 
     first = world.process(skewed, world.url, str(world.folder), 600.0)
     world.called("s1")
     second = world.process(skewed, world.url, str(world.folder), -600.0)
-    until(lambda: len(_beats(world.folder)) == 2, "both are alive")
-    seen = _beats(world.folder)
+    until(lambda: len(_beats(world)) == 2, "both are alive")
+    seen = _beats(world)
     watched = time.monotonic() + 3 * LEASE
     while time.monotonic() < watched:  # a live lease is never taken, however old its beat looks
         assert world.query("SELECT count(*) FROM orchestrators WHERE state <> 'alive'") == [(0,)]
         time.sleep(0.05)
-    assert all(now > then for now, then in zip(_beats(world.folder), seen, strict=True))
+    assert all(now > then for now, then in zip(_beats(world), seen, strict=True))
     world.stop(first)
     stopped = time.monotonic()
-    until(lambda: _state(world.folder, first.pid) == "dead", "it counts as dead")
+    until(lambda: _state(world, first.pid) == "dead", "it counts as dead")
     waited = time.monotonic() - stopped
 
     world.broken = {1}  # by the ledger's clock the record of the intent is from the future
     assert 0.6 * LEASE < waited < 10 * LEASE
-    assert _state(world.folder, second.pid) == "alive"
+    assert _state(world, second.pid) == "alive"
     assert len(world.ledger.calls("s1")) == 1
     assert "has not beaten for its lease" in second.log
 
 
-def _beats(folder: Path) -> list[int]:
-    with library.connect(str(folder / "saga.db")) as connection:
-        rows = connection.execute("SELECT beat FROM orchestrators ORDER BY pid").fetchall()
-    connection.close()
-    return [beat for (beat,) in rows]
+def _beats(world: World) -> list[int]:
+    return [beat for (beat,) in world.query("SELECT beat FROM orchestrators ORDER BY pid")]
 
 
-def _state(folder: Path, pid: int) -> str:
-    with library.connect(str(folder / "saga.db")) as connection:
-        rows = connection.execute(
-            "SELECT state FROM orchestrators WHERE pid = ? ORDER BY rowid", (pid,)
-        ).fetchall()
-    connection.close()
+def _state(world: World, pid: int) -> str:
+    rows = world.query("SELECT state FROM orchestrators WHERE pid = ? ORDER BY beat_at", pid)
     return str(rows[-1][0])  # under its newest id, if the machine has kept it from beating

@@ -19,6 +19,7 @@ from tests.cases.ledger import Ledger
 from tests.cases.odd_values import Anything, Given, returning
 from tests.cases.waiting import LONG, until, until_then
 from tests.cases.world import World
+from tests.databases import files_only
 
 PROCESSES, EACH = 8, 5
 
@@ -123,6 +124,7 @@ def test_twenty_connections_open_a_new_file_at_the_same_time(tmp_path: Path) -> 
     assert sorted(found, key=str) == sorted(f"r{number}" for number in range(20))
 
 
+@files_only
 @pytest.mark.parametrize("place", ["before the intent", "at the receipt", "in the undo"])
 def test_a_locked_database_is_waited_for_and_no_call_is_made_again(
     world: World, place: str
@@ -195,6 +197,7 @@ def _nothing_of_the_database_is_an_error_of_a_step(world: World, log: str) -> No
 LARGE = "x" * 60_000
 
 
+@files_only
 @pytest.mark.parametrize("place", ["before the intent", "between effect and receipt"])
 def test_a_full_disk_stops_calls_and_loses_nothing(
     world: World, place: str, caplog: pytest.LogCaptureFixture

@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from saga.journal.sqlite import library
 from tests.cases.strangers import stranger
 from tests.cases.waiting import until
 from tests.cases.world import World
+from tests.databases import files_only
 
 LEASE = 0.6
 
@@ -81,10 +81,8 @@ def test_recovery_is_not_starved_by_runs_that_it_may_not_touch(world: World) -> 
     for number in range(20):
         world.start(f"orphan{number:02}")
     with stranger(world, "steady"):
-        connection = library.connect(str(world.folder / "saga.db"), isolation_level=None)
-        connection.execute("UPDATE runs SET owner = 'steady' WHERE run_id < 'orphan'")
-        connection.execute("UPDATE runs SET owner = 'gone' WHERE run_id >= 'orphan'")
-        connection.close()
+        world.query("UPDATE runs SET owner = 'steady' WHERE run_id < 'orphan'")
+        world.query("UPDATE runs SET owner = 'gone' WHERE run_id >= 'orphan'")
         before = world.query("SELECT * FROM runs WHERE owner = 'steady' ORDER BY run_id")
         begun = time.monotonic()
         world.run_until_idle(runs_at_once=10, poll=1.0)
@@ -126,6 +124,7 @@ def test_sigterm_starts_nothing_new_and_the_grace_is_a_total(world: World) -> No
         assert calls[0]["at"] < asked[0]["at"] < calls[1]["at"]
 
 
+@files_only
 def test_who_lost_a_lease_may_lease_the_same_run_again(world: World) -> None:
     """C043, sierra-research/tau2-bench#455: one orchestrator, cut off from the file for 3 leases.
 

@@ -8,7 +8,6 @@ import pytest
 
 from saga import BadInput
 from saga.journal.sealing import Keyring
-from saga.journal.sqlite import library
 from tests.cases.odd_values import Anything, Given, returning
 from tests.cases.world import World
 
@@ -100,11 +99,7 @@ def test_a_stored_record_that_is_not_strict_json_is_set_aside_before_any_call(
     assert old in body
     changed = body.replace(old, new, 1)
     seal = Keyring.parse("").seal("record", "", "r1", "1", changed)
-    with library.connect(str(world.folder / "saga.db")) as connection:
-        connection.execute(
-            "UPDATE journal SET body = ?, seal = ? WHERE run_id = 'r1'", (changed, seal)
-        )
-    connection.close()
+    world.query("UPDATE journal SET body = ?, seal = ? WHERE run_id = 'r1'", changed, seal)
     world.run_until_idle(app)
 
     world.broken = {14}

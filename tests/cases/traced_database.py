@@ -1,10 +1,11 @@
-"""A database that writes down every statement that SQLite itself is given, values filled in."""
+"""A database that writes down every statement that the driver is given."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from saga.journal.database import Database
+from tests.databases import traced
 
 __all__ = ["TracedDatabase"]
 
@@ -16,9 +17,17 @@ class TracedDatabase(Database):
 
     def _connect(self) -> Any:
         connection = super()._connect()
-        connection.set_trace_callback(self._note)
+        traced(connection, _Noted(self))
         return connection
 
-    def _note(self, statement: str) -> None:
-        if hasattr(self, "given"):
-            self.given.append(statement)
+
+class _Noted(list[str]):
+    """What is added to it is added to what the database has been given by then."""
+
+    def __init__(self, database: TracedDatabase) -> None:
+        super().__init__()
+        self._database = database
+
+    def append(self, statement: str) -> None:
+        if hasattr(self._database, "given"):
+            self._database.given.append(statement)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from saga import App, Client, Orchestrator, Run
-from saga.journal.sqlite import library
+from saga.journal.sqlite import database_path
 from tests.cases import scripted
 from tests.cases.laws import violations
 from tests.cases.ledger import Ledger
 from tests.cases.processes import Process, orchestrate
 from tests.cases.waiting import LONG, until
+from tests.databases import Databases, FileDatabases
 
 __all__ = ["World", "judged"]
 
@@ -24,15 +24,16 @@ SCRIPTED = "tests.cases.scripted:app"
 
 
 class World:
-    """A database file and an outside in `folder`.
+    """A database, and an outside in `folder`.
 
     `build` (module:function) and `config` make the app, here and in other processes alike; without
     more it is the saga of `scripted`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, databases: Databases | None = None) -> None:
         self.folder = folder
-        self.url = f"sqlite:///{folder / 'saga.db'}"
+        self.databases: Databases = databases or FileDatabases(folder)
+        self.url = self.databases.fresh()
         self.ledger = Ledger(folder)
         self.client = Client(self.url)
         self.build = SCRIPTED
@@ -75,18 +76,13 @@ class World:
         return process
 
     def stop(self, process: Process) -> None:
-        """SIGSTOP, while it is not writing: SQLite lets nobody write past a writer that sleeps."""
-        turn = self.folder / "saga.db-turn"
+        """SIGSTOP, while it is not writing: nobody can write past a writer that sleeps."""
         while True:
             process.send(signal.SIGSTOP)
             until(lambda: process.stopped, "it is stopped")
-            with turn.open() as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    process.send(signal.SIGCONT)
-                else:
-                    return
+            if not self.databases.is_written(self.url):
+                return
+            process.send(signal.SIGCONT)
 
     def run_until_idle(self, app: App | None = None, *, debug: bool = False, **opts: Any) -> None:
         """An orchestrator in this process, until nothing is due within a minute."""
@@ -124,10 +120,8 @@ class World:
         until(lambda: self.ledger.lines("held", gate=gate), f"somebody is held at {gate}")
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Read the database file, past everything that the product does."""
-        with closing(library.connect(str(self.folder / "saga.db"), timeout=LONG)) as connection:
-            rows: list[tuple[Any, ...]] = connection.execute(sql, values).fetchall()
-            return rows
+        """Ask the database, past everything that the product does."""
+        return self.databases.query(self.url, sql, *values)
 
     # ---- the end
 
@@ -139,7 +133,7 @@ class World:
 
     def lawful(self) -> None:
         """The laws hold by the ledger, but for those that the test has broken itself."""
-        if (self.folder / "saga.db").exists():
+        if self.databases.kind != "sqlite" or database_path(self.url).exists():
             found = violations(self.url, self.ledger.landed())
             assert {one.law for one in found} == self.broken, "\n".join(map(str, found))
 

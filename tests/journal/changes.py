@@ -12,6 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import sqlalchemy as sa
+
+from saga.journal.tables import metadata
+
 __all__ = [
     "TABLES",
     "Change",
@@ -67,8 +71,8 @@ class Row:
 
 def rows_of(cursor: Any, table: str) -> list[Row]:
     """All rows of a table, in a stable order."""
-    columns = [row[1] for row in cursor.execute(f"PRAGMA table_info({table})").fetchall()]
-    keys = [row[1] for row in cursor.execute(f"PRAGMA table_info({table})") if row[5]]
+    columns = metadata.tables[table].c.keys()
+    keys = metadata.tables[table].primary_key.columns.keys()
     found = cursor.execute(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}").fetchall()
     where = " AND ".join(f"{key} = ?" for key in keys)
     rows = [dict(zip(columns, values, strict=True)) for values in found]
@@ -85,7 +89,7 @@ def changes_of_values(cursor: Any, tables: Sequence[str] = TABLES) -> Iterator[C
             for column, value in row.values.items():
                 if (table, column) in _FREE:
                     continue
-                for kind, sql, parameter in _altered(cursor, table, column, value):
+                for kind, sql, parameter in _altered(table, column, value):
                     yield _set(row, column, kind, sql, parameter)
 
 
@@ -100,11 +104,11 @@ def _set(row: Row, column: str, kind: str, sql: str, parameter: Any) -> Change:
     )
 
 
-def _altered(cursor: Any, table: str, column: str, value: Any) -> Iterator[tuple[str, str, Any]]:
+def _altered(table: str, column: str, value: Any) -> Iterator[tuple[str, str, Any]]:
     """Every changed value: what was done, the SQL expression, its parameter."""
     if value is None:
-        declared = {r[1]: r[2] for r in cursor.execute(f"PRAGMA table_info({table})").fetchall()}
-        yield "NULL filled", "?", "x" if declared[column] == "TEXT" else 1.0
+        text = isinstance(metadata.tables[table].c[column].type, sa.Text)
+        yield "NULL filled", "?", "x" if text else 1.0
         return
     if isinstance(value, str):
         raw = value.encode()

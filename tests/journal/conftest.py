@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.databases import Databases
 from tests.journal.world import KEY, build, keyed
+
+Key = tuple[str, str | None]
 
 
 @pytest.fixture(autouse=True)
@@ -16,26 +17,31 @@ def _no_keys_of_the_machine() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Path]:
-    """The database of `world`, once with a key and once without one."""
-    folder = tmp_path_factory.mktemp("templates")
-    return {KEY: build(folder / "keyed.db", KEY), None: build(folder / "plain.db", None)}
+def built() -> dict[Key, str]:
+    """The databases of `world` that have been made, by the kind of database and the key."""
+    return {}
 
 
 @pytest.fixture
-def copy(templates: dict[str | None, Path], tmp_path: Path) -> Callable[[str | None], Path]:
+def template(databases: Databases, built: dict[Key, str]) -> Callable[[str | None], str]:
+    """The database of `world`, with a key or without one; not to be altered."""
+
+    def made(keys: str | None = KEY) -> str:
+        place = databases.kind, keys
+        if place not in built:
+            built[place] = build(databases.lasting(keys), keys)
+        return built[place]
+
+    return made
+
+
+@pytest.fixture
+def copy(
+    databases: Databases, template: Callable[[str | None], str]
+) -> Callable[[str | None], str]:
     """A copy of such a database, to be altered."""
-    count = 0
 
-    def make(keys: str | None = KEY) -> Path:
-        nonlocal count
-        count += 1
-        return copied(templates[keys], tmp_path / f"copy-{count}.db")
+    def copied(keys: str | None = KEY) -> str:
+        return databases.copied(template(keys))
 
-    return make
-
-
-def copied(source: Path, target: Path) -> Path:
-    """All connections to the source are closed: its file is whole without a log beside it."""
-    shutil.copyfile(source, target)
-    return target
+    return copied

@@ -9,6 +9,7 @@ from saga.journal.definitions import Specs
 from saga.journal.history import load
 from saga.journal.projection import action_row, case_row, head_row, seal_head
 from saga.journal.sealing import Keyring
+from saga.journal.tables import metadata
 from saga.machine.evolve import evolve
 from saga.machine.state import new_state
 from tests.journal.changes import Change, Statement
@@ -20,7 +21,7 @@ def older_rows(connection: Any, cursor: Any, keys: Keyring, run_id: str) -> Iter
     """Each row of a run replaced by each of its earlier selves, one at a time."""
     for seq, versions in enumerate(_versions(connection, cursor, keys, run_id), start=1):
         for table, own_key, row in versions:
-            names = [r[1] for r in cursor.execute(f"PRAGMA table_info({table})").fetchall()]
+            names = metadata.tables[table].c.keys()
             found = cursor.execute(f"SELECT * FROM {table} WHERE {own_key} = ?", (row[own_key],))
             if dict(zip(names, found.fetchone(), strict=True)) == row:
                 continue
@@ -63,10 +64,7 @@ def _versions(
     select = "SELECT seal FROM journal WHERE run_id = ? ORDER BY seq"
     seals = cursor.execute(select, (run_id,)).fetchall()
     state = new_state(history.spec)
-    columns = {
-        table: [r[1] for r in cursor.execute(f"PRAGMA table_info({table})").fetchall()]
-        for table in ("runs", "actions", "cases")
-    }
+    columns = {table: metadata.tables[table].c.keys() for table in ("runs", "actions", "cases")}
     head = cursor.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     now = dict(zip(columns["runs"], head, strict=True))
     for record, (seal,) in zip(history.records, seals, strict=True):

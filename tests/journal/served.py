@@ -1,14 +1,16 @@
-"""What an orchestrator makes of an altered database: a real file, served in this process."""
+"""What an orchestrator makes of an altered database, served in this process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
+from saga.clock import Clock
 from saga.errors import DatabaseError
-from saga.journal.database import Database
-from saga.journal.sqlite import library
+from saga.journal.database import Database, backend_for
+from saga.journal.sqlite import database_path, library
+from tests.databases import Unscrupulous
 from tests.journal.changes import Change
 from tests.journal.tamper import apply
 from tests.journal.world import KEY, MINUTE, Outside, ShiftedClock, keyed, opened, serve
@@ -30,28 +32,24 @@ class Served:
     refused: str = ""
 
 
-def alter(path: Path, change: Change) -> bool:
-    """Make a change as somebody would who has the file and no scruples."""
-    connection = library.connect(str(path), isolation_level=None)
-    connection.execute("PRAGMA foreign_keys=OFF")
-    connection.execute("PRAGMA ignore_check_constraints=ON")
-    try:
-        return apply(connection, change)
-    finally:
-        connection.close()
+def alter(url: str, change: Change) -> bool:
+    """Make a change as somebody would who may do everything and has no scruples."""
+    backend = backend_for(url, Clock())
+    with closing(backend.connect()) as connection:
+        return apply(Unscrupulous(connection), change)
 
 
-def serve_altered(path: Path, keys: str | None = KEY) -> Served:
+def serve_altered(url: str, keys: str | None = KEY) -> Served:
     """Run an orchestrator, two hours later and with a friendlier outside."""
     outside = Outside()
     outside.generous = True
     clock = ShiftedClock(LATER)
     with keyed(keys):
         try:
-            serve(path, outside, clock)
+            serve(url, outside, clock)
         except DatabaseError as error:
             return Served(outside, frozenset(), str(error))
-        database = Database(f"sqlite:///{path}", opened(path, keys).keys, clock=clock)
+        database = Database(url, opened(url, keys).keys, clock=clock)
         found = _damaged(database)
         database.close()
     return Served(outside, found)
@@ -64,10 +62,10 @@ def _damaged(database: Database) -> frozenset[str]:
     )
 
 
-def restore(path: Path, source: Path, runs: Iterable[str]) -> None:
+def restore(url: str, source: str, runs: Iterable[str]) -> None:
     """Put the rows of these runs and all definitions back from a backup."""
-    connection = library.connect(str(path), isolation_level=None)
-    connection.execute("ATTACH ? AS backup", (str(source),))
+    connection = library.connect(str(database_path(url)), isolation_level=None)
+    connection.execute("ATTACH ? AS backup", (str(database_path(source)),))
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("DELETE FROM main.definitions")
     connection.execute("INSERT INTO main.definitions SELECT * FROM backup.definitions")

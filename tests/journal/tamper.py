@@ -17,12 +17,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-from saga.journal.database import Database, driver
-from saga.journal.sqlite import library
+import psycopg
+
+from saga.journal.backend import driver
+from saga.journal.database import Database
+from saga.journal.sqlite import database_path, library
 from saga.journal.verify import Damage, verify_database
+from tests.databases import Unscrupulous
 from tests.journal.changes import Change, changes_of_rows, changes_of_values, type_changes
 from tests.journal.older import older_rows
 from tests.journal.world import BYSTANDER, KEY, RUNS, build, opened
@@ -36,9 +39,7 @@ class Bench:
     def __init__(self, database: Database) -> None:
         self.keys = database.keys
         self.connection = database.connection()
-        self.cursor = driver(self.connection).cursor()
-        self.cursor.execute("PRAGMA foreign_keys=OFF")
-        self.cursor.execute("PRAGMA ignore_check_constraints=ON")
+        self.cursor = Unscrupulous(driver(self.connection))
 
     def close(self) -> None:
         self.connection.close()
@@ -46,7 +47,7 @@ class Bench:
     @contextmanager
     def changed(self, change: Change) -> Iterator[bool]:
         """The change is made inside; False if the database does not take it at all."""
-        self.cursor.execute("BEGIN IMMEDIATE")
+        self.cursor.execute("BEGIN")
         try:
             yield apply(self.cursor, change)
         finally:
@@ -65,7 +66,7 @@ def apply(cursor: Any, change: Change) -> bool:
     try:
         for sql, parameters in change.statements:
             cursor.execute(sql, parameters)
-    except library.IntegrityError:
+    except (library.IntegrityError, psycopg.IntegrityError, psycopg.DataError):
         return False
     return True
 
@@ -118,9 +119,9 @@ def unnamed(bench: Bench, changes: Iterable[Change]) -> tuple[Counter[str], list
     return counts, wrong
 
 
-def loosen(path: Path) -> None:
+def loosen(url: str) -> None:
     """Take from the tables what keeps wrong types and NULLs out, as a hex editor could."""
-    connection = library.connect(str(path), isolation_level=None)
+    connection = library.connect(str(database_path(url)), isolation_level=None)
     connection.execute("PRAGMA writable_schema=ON")
     tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     for name, sql in tables.fetchall():
@@ -132,9 +133,10 @@ def loosen(path: Path) -> None:
 
 
 def _part(job: tuple[str, str | None, bool, int, int, int]) -> tuple[Counter[str], list[str]]:
-    path, keys, loose, every, part, parts = job
+    url, keys, loose, every, part, parts = job
+    path = database_path(url)
     own = shutil.copyfile(path, f"{path}-{part}")  # each with a file to itself: nobody waits
-    database = opened(Path(own), keys)
+    database = opened(f"sqlite:///{own}", keys)
     bench = Bench(database)
     try:
         changes = type_changes(bench.cursor) if loose else all_changes(bench)
@@ -161,10 +163,10 @@ def _swept(title: str, keys: str | None, *, loose: bool, every: int) -> list[str
     """Go through the changes of one kind of database, on all processors; say what came of it."""
     parts = os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as folder:
-        path = build(Path(folder) / "saga.db", keys)
+        url = build(f"sqlite:///{folder}/saga.db", keys)
         if loose:
-            loosen(path)
-        jobs = [(str(path), keys, loose, every, part, parts) for part in range(parts)]
+            loosen(url)
+        jobs = [(url, keys, loose, every, part, parts) for part in range(parts)]
         with get_context("spawn").Pool(parts) as pool:
             results = pool.map(_part, jobs)
     counts = sum((result[0] for result in results), Counter[str]())

@@ -15,7 +15,8 @@ from saga.client import Client
 from saga.errors import DatabaseError
 from saga.journal import sqlite
 from saga.journal.append import Append, build_append
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.definitions import Specs
 from saga.journal.history import load
 from saga.journal.sqlite import library
@@ -23,20 +24,25 @@ from saga.journal.verify import verify_database
 from saga.journal.writer import Outcome, Writer
 from saga.machine.commands import Cancel, Rejected
 from saga.machine.decide import transition
+from tests.databases import Databases, files_only
 from tests.journal.world import BYSTANDER, opened, trip, versions
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def url(databases: Databases) -> str:
+    return databases.fresh()
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
     """With five runs that have just been started."""
-    url = f"sqlite:///{tmp_path / 'a.db'}"
     client = Client(url)
     for number in range(5):
         client.start(trip, {"id": "t", "mode": "fine"}, run_id=f"r{number}")
     client.close()
-    database = opened(tmp_path / "a.db", None)
+    database = opened(url, None)
     yield database
     with database.connection() as connection:
         assert verify_database(connection, database.keys) == []
@@ -75,9 +81,9 @@ def written(database: Database, appends: Sequence[Append]) -> Outcome:
 # ---- group commit
 
 
-def test_a_lost_race_of_one_run_fails_that_run_only(database: Database) -> None:
+def test_a_lost_race_of_one_run_fails_that_run_only(database: Database, url: str) -> None:
     appends = [cancelling(database, f"r{number}") for number in range(5)]
-    other = Client(f"sqlite:///{database.path}")
+    other = Client(url)
     other.cancel("r2", reason="first", actor="bob")
     other.close()
     failed = {append.run_id: failure for append, failure in written(database, appends)}
@@ -97,10 +103,10 @@ def test_a_record_that_the_database_refuses_fails_that_run_only(database: Databa
     assert versions(database) == {"r0": 2, "r1": 2, "r2": 2, "r3": 1, "r4": 2}
 
 
-def test_two_actions_under_one_key_are_impossible(copy: Copy) -> None:
+def test_two_actions_under_one_key_are_impossible(databases: Databases, copy: Copy) -> None:
     """The primary key of `actions` is the idempotency key: same key, other intent, no record."""
     database = opened(copy(None), None)
-    with database.connection() as connection, pytest.raises(library.IntegrityError):
+    with database.connection() as connection, pytest.raises(databases.refusal):
         driver(connection).execute(
             "INSERT INTO actions SELECT key, 'other', step, item, direction, 2, effect, "
             "effect_version, target, 'sha256:0', 'intended', 0, '{}', NULL FROM actions"
@@ -123,7 +129,7 @@ def failing_commit(
             left[0] -= 1
             if after:
                 commit(connection)
-            raise library.OperationalError("nobody knows")
+            raise database.backend.error("nobody knows")
         commit(connection)
 
     with monkeypatch.context() as patch:
@@ -153,9 +159,9 @@ def test_a_batch_that_was_not_committed_is_redone_one_run_at_a_time(
 
 @pytest.mark.parametrize("after", [True, False])
 def test_a_client_is_told_what_has_become_of_its_command(
-    database: Database, monkeypatch: pytest.MonkeyPatch, after: Any
+    database: Database, url: str, monkeypatch: pytest.MonkeyPatch, after: Any
 ) -> None:
-    client = Client(f"sqlite:///{database.path}")
+    client = Client(url)
     client.runs()
     used = used_by(client)
     with failing_commit(used, monkeypatch, after=after):
@@ -183,12 +189,13 @@ def used_by(client: Client) -> Database:
     return opened_
 
 
+@files_only
 def test_an_io_error_at_commit_ends_the_process(copy: Copy) -> None:
     """What is on the disk then, only a fresh look can tell; a second fsync would lie."""
-    path = copy(None)
+    url = copy(None)
     child = os.fork()
     if not child:
-        database = opened(path, None)
+        database = opened(url, None)
 
         def failing(connection: Any) -> None:
             error = library.OperationalError("disk I/O error")
@@ -199,7 +206,7 @@ def test_an_io_error_at_commit_ends_the_process(copy: Copy) -> None:
         written(database, [cancelling(database, BYSTANDER)])
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-    database = opened(path, None)
+    database = opened(url, None)
     assert versions(database)[BYSTANDER] == 1
     database.close()
 
@@ -214,6 +221,7 @@ class _Counted(sqlite.TurnLock):
         super()._take(descriptor)
 
 
+@files_only
 def test_who_waits_too_long_for_the_turn_is_told_so_and_goes_on_later(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,8 +231,8 @@ def test_who_waits_too_long_for_the_turn_is_told_so_and_goes_on_later(
     """
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
     batch = [cancelling(database, f"r{number}") for number in range(5)]
-    with sqlite.TurnLock(database.path, database.clock).held():
-        monkeypatch.setattr(database, "_turn", _Counted(database.path, database.clock))
+    with sqlite.TurnLock(Path(database.name), database.clock).held():
+        monkeypatch.setattr(database, "_turn", _Counted(Path(database.name), database.clock))
         for _, failure in written(database, batch):
             assert failure is not None
             assert not failure.conflict

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from saga.client import Client
 from saga.errors import Conflict, NotAllowed, Tampered
-from saga.journal.database import driver
+from saga.journal.backend import driver
 from saga.journal.verify import verify_database
+from tests.databases import files_only
 from tests.journal.changes import Change
 from tests.journal.served import LATER, alter, restore, serve_altered
 from tests.journal.tamper import Bench, all_changes, sampled
@@ -28,15 +28,15 @@ from tests.journal.world import (
     trip,
 )
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 DUE = {"running", BYSTANDER}  # two hours later
 REFUSED = ("instance", "sealing_keys")
 
 
-@pytest.fixture(scope="session")
-def changes(templates: dict[str | None, Path]) -> list[Change]:
+@pytest.fixture
+def changes(template: Callable[[str | None], str]) -> list[Change]:
     """A sample of every kind, the same ones each time."""
-    database = opened(templates[KEY])
+    database = opened(template(KEY))
     bench = Bench(database)
     try:
         kinds = sampled(all_changes(bench), 5)
@@ -46,9 +46,9 @@ def changes(templates: dict[str | None, Path]) -> list[Change]:
     return [change for change in kinds if not change.group.startswith(REFUSED)]
 
 
-def damaged_runs(path: Path, change: Change) -> set[str]:
+def damaged_runs(url: str, change: Change) -> set[str]:
     """The runs that have a head and do not verify."""
-    database = opened(path)
+    database = opened(url)
     with database.connection() as connection:
         damages = {damage.run_id for damage in verify_database(connection, database.keys)}
         heads = driver(connection).execute("SELECT run_id, definition FROM runs").fetchall()
@@ -63,17 +63,18 @@ def damaged_runs(path: Path, change: Change) -> set[str]:
 PARTS, TRIED = 5, 15
 
 
+@files_only
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_call_is_made_for_a_damaged_run_and_all_others_are_served(
     copy: Copy, changes: list[Change], part: int
 ) -> None:
     assert len(changes) >= 300
     for change in changes[part::PARTS]:
-        path = copy(KEY)
-        if not alter(path, change):
+        url = copy(KEY)
+        if not alter(url, change):
             continue
-        damaged = damaged_runs(path, change)
-        served = serve_altered(path)
+        damaged = damaged_runs(url, change)
+        served = serve_altered(url)
         called = {run_id for run_id, _, _ in served.outside.calls}
         assert called == DUE - damaged - gone(change), change.what
         assert served.cases == damaged, change.what
@@ -85,54 +86,56 @@ def gone(change: Change) -> set[str]:
     return set(change.runs) if removed else set()
 
 
+@files_only
 def test_a_damaged_instance_or_key_list_is_not_opened_at_all(
-    copy: Copy, templates: dict[str | None, Path]
+    copy: Copy, template: Callable[[str | None], str]
 ) -> None:
-    database = opened(templates[KEY])
+    database = opened(template(KEY))
     bench = Bench(database)
     for change in sampled(all_changes(bench), 2):
         if not change.group.startswith(REFUSED):
             continue
-        path = copy(KEY)
-        assert alter(path, change)
-        served = serve_altered(path)
+        url = copy(KEY)
+        assert alter(url, change)
+        served = serve_altered(url)
         assert served.refused, change.what
         assert served.outside.calls == []
     bench.close()
     database.close()
 
 
+@files_only
 def test_once_its_rows_are_restored_a_person_says_retry_and_it_goes_on(
-    copy: Copy, changes: list[Change], templates: dict[str | None, Path]
+    copy: Copy, changes: list[Change], template: Callable[[str | None], str]
 ) -> None:
     tried = 0
     for change in changes:
         if tried == TRIED:
             break
-        path = copy(KEY)
-        if not alter(path, change) or "running" not in damaged_runs(path, change):
+        url = copy(KEY)
+        if not alter(url, change) or "running" not in damaged_runs(url, change):
             continue
         if change.group == "runs.quarantined_at":
             continue  # nothing but the mark, and that is right by now
-        served = serve_altered(path)
+        served = serve_altered(url)
         outside, clock = Outside(), ShiftedClock(LATER)
         outside.generous = True
         with keyed(KEY):
-            client = Client(f"sqlite:///{path}", clock=clock)
+            client = Client(url, clock=clock)
             for case in client.cases():
                 if case.kind != "damaged":
                     continue
                 with pytest.raises(NotAllowed, match="still does not verify"):
                     client.resolve(case.id, "retry", reason="too early")
-            restore(path, templates[KEY], served.cases)
+            restore(url, template(KEY), served.cases)
             for case in client.cases():
                 if case.kind == "damaged":
                     client.resolve(case.id, "retry", reason="restored from last night")
-            serve(path, outside, clock)
+            serve(url, outside, clock)
             assert client.show("running").outcome == "completed", change.what
             client.close()
         assert outside.of("running") == [("running", "car", "forward")], change.what
-        database = opened(path)
+        database = opened(url)
         with database.connection() as connection:
             assert verify_database(connection, database.keys) == [], change.what
         database.close()
@@ -140,11 +143,11 @@ def test_once_its_rows_are_restored_a_person_says_retry_and_it_goes_on(
     assert tried == TRIED
 
 
-def aside(path: Path, clock: ShiftedClock) -> Client:
+def aside(url: str, clock: ShiftedClock) -> Client:
     """`running` damaged, found, and set aside."""
-    alter(path, change_of("UPDATE actions SET attempts = 7 WHERE run_id = 'running'"))
-    serve(path, Outside(), clock)
-    return Client(f"sqlite:///{path}", clock=clock)
+    alter(url, change_of("UPDATE actions SET attempts = 7 WHERE run_id = 'running'"))
+    serve(url, Outside(), clock)
+    return Client(url, clock=clock)
 
 
 def change_of(sql: str, *parameters: Any) -> Change:
@@ -152,12 +155,12 @@ def change_of(sql: str, *parameters: Any) -> Change:
 
 
 def test_accept_leaves_it_aside_for_good(copy: Copy) -> None:
-    path, clock, outside = copy(None), ShiftedClock(LATER), Outside()
-    client = aside(path, clock)
+    url, clock, outside = copy(None), ShiftedClock(LATER), Outside()
+    client = aside(url, clock)
     (case,) = [case for case in client.cases() if case.kind == "damaged"]
     closed = client.resolve(case.id, "accept", reason="not worth it", actor="carol")
     assert (closed.state, closed.verdict, closed.actor) == ("closed", "accept", "carol")
-    serve(path, outside, clock)
+    serve(url, outside, clock)
     assert outside.of("running") == []
     assert client.show("running").damaged
     with pytest.raises(Conflict):
@@ -165,18 +168,20 @@ def test_accept_leaves_it_aside_for_good(copy: Copy) -> None:
     client.close()
 
 
-def test_damage_that_comes_back_is_a_new_case(copy: Copy, templates: Any) -> None:
+@files_only
+def test_damage_that_comes_back_is_a_new_case(copy: Copy, template: Any) -> None:
     """Nothing is ever silently stuck: the closed case of last time must not hide this one."""
-    path, clock = copy(None), ShiftedClock(LATER)
-    client = aside(path, clock)
-    restore(path, templates[None], ["running"])
+    url, clock = copy(None), ShiftedClock(LATER)
+    client = aside(url, clock)
+    restore(url, template(None), ["running"])
     client.resolve(client.case("running/damaged").id, "retry", reason="restored")
-    aside(path, clock).close()
+    aside(url, clock).close()
     cases = {case.id: case.state for case in client.cases(None) if case.kind == "damaged"}
     assert cases == {"running/damaged": "closed", "running/damaged~2": "open"}
     client.close()
 
 
+@files_only
 @pytest.mark.parametrize(
     "sql",
     [
@@ -190,27 +195,27 @@ def test_damage_that_comes_back_is_a_new_case(copy: Copy, templates: Any) -> Non
     ],
 )
 def test_the_mark_and_the_case_of_a_damaged_run_cannot_be_taken_away(
-    copy: Copy, templates: dict[str | None, Path], sql: str
+    copy: Copy, template: Callable[[str | None], str], sql: str
 ) -> None:
     """The one write without a record has a seal of its own: all else of the run is whole again."""
-    path, clock, outside = copy(None), ShiftedClock(LATER), Outside()
-    aside(path, clock).close()
-    restore(path, templates[None], ["running"])
-    (mark,) = (row for row in marks(path) if row[0] == "running")
+    url, clock, outside = copy(None), ShiftedClock(LATER), Outside()
+    aside(url, clock).close()
+    restore(url, template(None), ["running"])
+    (mark,) = (row for row in marks(url) if row[0] == "running")
     assert mark[1] is None  # the head came from the backup
-    serve(path, outside, clock)  # and is marked anew
-    assert alter(path, change_of(sql))
-    serve(path, outside, clock)
+    serve(url, outside, clock)  # and is marked anew
+    assert alter(url, change_of(sql))
+    serve(url, outside, clock)
     assert outside.of("running") == []
-    database = opened(path, None)
+    database = opened(url, None)
     with database.connection() as connection:
         named = {damage.run_id for damage in verify_database(connection, database.keys)}
     database.close()
     assert named == {"running"}
 
 
-def marks(path: Path) -> list[Any]:
-    database = opened(path, None)
+def marks(url: str) -> list[Any]:
+    database = opened(url, None)
     with database.connection() as connection:
         rows = driver(connection).execute("SELECT run_id, quarantined_at FROM runs").fetchall()
     database.close()
@@ -218,14 +223,14 @@ def marks(path: Path) -> list[Any]:
 
 
 def test_a_made_up_case_of_damage_is_found_out(copy: Copy) -> None:
-    path = copy(None)
+    url = copy(None)
     made_up = (
         "INSERT INTO cases (case_id, run_id, kind, state, version, opened_at, closed_at, verdict, "
         "actor, reason, key_id, seal) VALUES ('finished/damaged', 'finished', 'damaged', 'closed', "
         "2, 1.0, 2.0, 'retry', 'alice', 'she saw it', '', 'x')"
     )
-    assert alter(path, change_of(made_up))
-    database = opened(path, None)
+    assert alter(url, change_of(made_up))
+    database = opened(url, None)
     with database.connection() as connection:
         (damage,) = verify_database(connection, database.keys)
     database.close()
@@ -234,40 +239,41 @@ def test_a_made_up_case_of_damage_is_found_out(copy: Copy) -> None:
 
 def test_a_row_that_takes_no_owner_any_more_stops_nobody_else(copy: Copy) -> None:
     """A fence at its end, or a value of a wrong type, makes the claim of this row fail."""
-    path = copy(KEY)
-    assert alter(path, change_of(f"UPDATE runs SET fence = {2**63 - 1} WHERE run_id = 'running'"))
-    served = serve_altered(path)
+    url = copy(KEY)
+    assert alter(url, change_of(f"UPDATE runs SET fence = {2**63 - 1} WHERE run_id = 'running'"))
+    served = serve_altered(url)
     assert served.outside.calls == [(BYSTANDER, "only", "forward")]
     assert served.cases == {"running"}
 
 
+@files_only
 def test_an_id_that_is_no_text_stops_nobody_else(copy: Copy) -> None:
-    path = copy(KEY)
+    url = copy(KEY)
     assert alter(
-        path, change_of("UPDATE runs SET run_id = CAST(x'ff00' AS TEXT) WHERE run_id = 'running'")
+        url, change_of("UPDATE runs SET run_id = CAST(x'ff00' AS TEXT) WHERE run_id = 'running'")
     )
-    assert serve_altered(path).outside.calls == [(BYSTANDER, "only", "forward")]
+    assert serve_altered(url).outside.calls == [(BYSTANDER, "only", "forward")]
     with keyed(KEY):
-        client = Client(f"sqlite:///{path}")
+        client = Client(url)
         assert {run.id for run in client.runs()} == {BYSTANDER, *RUNS} - {"running"}
         client.close()
 
 
 def test_a_damaged_definition_sets_its_runs_aside_and_is_left_as_it_is(copy: Copy) -> None:
     """The code that runs here could repair it, and with it the evidence would be gone."""
-    path = copy(KEY)
+    url = copy(KEY)
     edit = "UPDATE definitions SET spec = replace(spec, 'hotel.book', 'hotel.bomb')"
-    assert alter(path, change_of(f"{edit} WHERE saga = 'trip'"))
-    served = serve_altered(path)
+    assert alter(url, change_of(f"{edit} WHERE saga = 'trip'"))
+    served = serve_altered(url)
     assert served.outside.calls == [(BYSTANDER, "only", "forward")]
     assert served.cases == set(RUNS)
     with keyed(KEY):
-        client = Client(f"sqlite:///{path}")
+        client = Client(url)
         with pytest.raises(Tampered, match="does not verify"):
             client.start(trip, {"id": "n", "mode": "fine"}, run_id="new")
         assert client.start(other, {"id": "n", "mode": "fine"}, run_id="new").phase == "running"
         client.close()
-    database = opened(path)
+    database = opened(url)
     with database.connection() as connection:
         texts = [damage.text for damage in verify_database(connection, database.keys)]
     database.close()
@@ -275,18 +281,18 @@ def test_a_damaged_definition_sets_its_runs_aside_and_is_left_as_it_is(copy: Cop
 
 
 def test_a_removed_definition_is_not_put_back_in_silence(copy: Copy) -> None:
-    path = copy(KEY)
-    assert alter(path, change_of("DELETE FROM definitions WHERE saga = 'trip'"))
-    served = serve_altered(path)
+    url = copy(KEY)
+    assert alter(url, change_of("DELETE FROM definitions WHERE saga = 'trip'"))
+    served = serve_altered(url)
     assert served.outside.calls == [(BYSTANDER, "only", "forward")]
     assert served.cases == set(RUNS)
 
 
 def test_the_head_of_a_lost_run_makes_no_room_for_a_new_one(copy: Copy) -> None:
     """Its records are still there: a run under the same id would not be the same run."""
-    path = copy(None)
-    assert alter(path, change_of("DELETE FROM runs WHERE run_id = 'finished'"))
-    client = Client(f"sqlite:///{path}")
+    url = copy(None)
+    assert alter(url, change_of("DELETE FROM runs WHERE run_id = 'finished'"))
+    client = Client(url)
     with pytest.raises(Tampered, match="head is missing"):
         client.start(trip, {"id": "t-finished", "mode": "fine"}, run_id="finished")
     client.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -12,6 +11,7 @@ from pydantic import BaseModel
 from saga import Call, Client, Effect, NothingToUndo, Saga, Step, input_of
 from saga.errors import Tampered
 from saga.journal.database import Database
+from tests.databases import Databases
 from tests.journal.world import opened
 
 
@@ -33,16 +33,21 @@ OURS, THEIRS = flow(10), flow(20)
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
-    client = Client(f"sqlite:///{tmp_path / 'a.db'}")
+def url(databases: Databases) -> str:
+    return databases.fresh()
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    client = Client(url)
     client.start(OURS, {"id": "i"}, run_id="first")
     yield client
     client.close()
 
 
 @pytest.fixture
-def database(tmp_path: Path, client: Client) -> Iterator[Database]:
-    database = opened(tmp_path / "a.db", None)
+def database(url: str, client: Client) -> Iterator[Database]:
+    database = opened(url, None)
     yield database
     database.close()
 
@@ -54,11 +59,11 @@ def stored_timeout(database: Database) -> float:
 
 
 def test_the_tuning_of_who_started_last_is_the_stored_one(
-    client: Client, database: Database
+    url: str, client: Client, database: Database
 ) -> None:
     assert OURS.digest() == THEIRS.digest()
     assert stored_timeout(database) == 10
-    other = Client(f"sqlite:///{database.path}")
+    other = Client(url)
     other.start(THEIRS, {"id": "i"}, run_id="second")
     assert stored_timeout(database) == 20
     client.start(OURS, {"id": "i"}, run_id="third")

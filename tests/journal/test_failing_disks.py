@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 from saga import App, Call, Compensation, Effect, NothingToUndo, Saga, Step, Undo, input_of
 from saga.client import Client
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 from saga.journal.verify import verify_database
 from saga.orchestrator.orchestrator import Orchestrator
@@ -64,7 +65,7 @@ def writing(path: Path, *arguments: object, limit: int | None = None) -> list[st
 
 def assert_whole(path: Path, acknowledged: Sequence[str]) -> None:
     """Everything acknowledged is there, and nothing by half."""
-    database = opened(path, None)
+    database = opened(f"sqlite:///{path}", None)
     with database.connection() as connection:
         assert verify_database(connection, database.keys) == []
         checked = driver(connection).execute("PRAGMA integrity_check").fetchall()

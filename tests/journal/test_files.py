@@ -15,12 +15,15 @@ import pytest
 from saga.client import Client
 from saga.errors import DatabaseError
 from saga.journal import sqlite
-from saga.journal.database import Database, database_path, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.sealing import Keyring
-from saga.journal.sqlite import library, safe_wal
+from saga.journal.sqlite import database_path, library, safe_wal
+from tests.databases import files_only
 from tests.journal.world import KEY, RUNS, Outside, ShiftedClock, opened, serve, trip
 
-Copy = Callable[[str | None], Path]
+pytestmark = files_only
+Copy = Callable[[str | None], str]
 
 
 # ---- the mode
@@ -101,7 +104,7 @@ def test_a_fixed_library_keeps_the_mode_that_the_file_was_made_with(
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "library", Older((3, 40, 1)))
         Database(f"sqlite:///{tmp_path / 'a.db'}", Keyring(), create=True).close()
-    database = opened(tmp_path / "a.db", None)
+    database = opened(f"sqlite:///{tmp_path / 'a.db'}", None)
     assert modes(database) == ("truncate", 2, 1)
     database.close()
 
@@ -136,7 +139,7 @@ def test_a_connection_that_does_not_sync_fully_is_not_used(
 
     monkeypatch.setattr(sqlite, "library", Deaf((3, 53, 4)))
     with pytest.raises(DatabaseError, match="cannot be written durably"):
-        sqlite.connect(copy(KEY))
+        sqlite.connect(database_path(copy(KEY)))
 
 
 # ---- what cannot be used
@@ -178,7 +181,7 @@ def test_no_tables_are_added_to_a_database_of_another_application(tmp_path: Path
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql://user:secret@host/db",
+        "mysql://user:secret@host/db",
         "sqlite://",
         "sqlite:///",
         "sqlite:///:memory:",
@@ -189,7 +192,7 @@ def test_no_tables_are_added_to_a_database_of_another_application(tmp_path: Path
 )
 def test_another_kind_of_url_is_refused_without_repeating_it(url: str) -> None:
     """Reliability, bad input 46: a password may be in it."""
-    with pytest.raises(DatabaseError, match="is not sqlite:///PATH") as refused:
+    with pytest.raises(DatabaseError, match="is neither sqlite:///PATH") as refused:
         database_path(url)
     assert "secret" not in str(refused.value)
 
@@ -228,7 +231,7 @@ def read_only(copy: Copy, tmp_path: Path) -> Iterator[Path]:
     """A database that nobody may write."""
     folder = tmp_path / "ro"
     folder.mkdir()
-    (folder / "a.db").write_bytes(copy(None).read_bytes())
+    (folder / "a.db").write_bytes(database_path(copy(None)).read_bytes())
     with protected(folder):
         yield folder / "a.db"
 
@@ -239,7 +242,7 @@ def test_a_file_that_cannot_be_written_is_refused_in_words(read_only: Path) -> N
         Client(f"sqlite:///{read_only}").start(trip, {"id": "n", "mode": "fine"}, run_id="new")
     outside = Outside()
     with pytest.raises(DatabaseError, match=str(read_only)):
-        serve(read_only, outside, ShiftedClock())
+        serve(f"sqlite:///{read_only}", outside, ShiftedClock())
     assert outside.calls == []
 
 

@@ -6,17 +6,20 @@ import base64
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from saga.client import Client
+from saga.clock import Clock
 from saga.errors import DatabaseError, NotAllowed
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database, backend_for
 from saga.journal.sealing import Keyring
 from saga.journal.takeup import take_up
 from saga.journal.verify import verify_database
+from tests.journal.changes import TABLES
 from tests.journal.served import LATER
 from tests.journal.world import (
     BYSTANDER,
@@ -31,21 +34,21 @@ from tests.journal.world import (
     trip,
 )
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 BOTH = f"{SECOND_KEY},{KEY}"  # the second one seals
 
 
-def damages(path: Path, keys: str | None) -> list[str]:
-    database = opened(path, keys)
+def damages(url: str, keys: str | None) -> list[str]:
+    database = opened(url, keys)
     with database.connection() as connection:
         found = [damage.text for damage in verify_database(connection, database.keys)]
     database.close()
     return found
 
 
-def key_ids(path: Path, keys: str | None) -> dict[str, set[str]]:
+def key_ids(url: str, keys: str | None) -> dict[str, set[str]]:
     """Which keys have sealed what."""
-    database = opened(path, keys)
+    database = opened(url, keys)
     with database.connection() as connection:
         cursor = driver(connection)
         found = {
@@ -57,50 +60,56 @@ def key_ids(path: Path, keys: str | None) -> dict[str, set[str]]:
 
 
 def test_after_a_rotation_the_first_key_seals_and_all_of_them_verify(copy: Copy) -> None:
-    path, outside, clock = copy(KEY), Outside(), ShiftedClock(LATER)
+    url, outside, clock = copy(KEY), Outside(), ShiftedClock(LATER)
     outside.generous = True
     with keyed(BOTH):
-        serve(path, outside, clock)
-        client = Client(f"sqlite:///{path}", clock=clock)
+        serve(url, outside, clock)
+        client = Client(url, clock=clock)
         client.start(trip, {"id": "n", "mode": "fine"}, run_id="new")
         assert client.show("running").outcome == "completed"
         client.close()
     assert {call[0] for call in outside.calls} == {"running", BYSTANDER}
-    ids = key_ids(path, BOTH)
+    ids = key_ids(url, BOTH)
     assert ids["journal"] == ids["runs"] == ids["sealing_keys"] == {"k1", "k2"}
     assert ids["instance"] == {"k1"}
-    assert damages(path, BOTH) == []
-    assert damages(path, f"{KEY},{SECOND_KEY}") == []
+    assert damages(url, BOTH) == []
+    assert damages(url, f"{KEY},{SECOND_KEY}") == []
 
 
 @pytest.mark.parametrize("keys", [KEY, SECOND_KEY, None])
 def test_after_a_rotation_neither_key_may_be_forgotten(copy: Copy, keys: str | None) -> None:
     """What the missing one has sealed would look like damage, and a run would be set aside."""
-    path = copy(KEY)
-    opened(path, BOTH).close()
+    url = copy(KEY)
+    opened(url, BOTH).close()
     with pytest.raises(DatabaseError, match="SAGA_KEYS"):
-        opened(path, keys)
+        opened(url, keys)
+
+
+def rows(url: str) -> list[Any]:
+    """All that there is, whoever may open it."""
+    with closing(backend_for(url, Clock()).connect()) as connection:
+        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in TABLES]
 
 
 @pytest.mark.parametrize(("made", "keys"), [(KEY, None), (KEY, SECOND_KEY), (None, KEY)])
 def test_a_database_is_opened_only_with_the_keys_it_was_made_with(
     copy: Copy, made: str | None, keys: str | None
 ) -> None:
-    path = copy(made)
-    before = path.read_bytes()
+    url = copy(made)
+    before = rows(url)
     with pytest.raises(DatabaseError, match="it was made with") as refused:
-        opened(path, keys)
+        opened(url, keys)
     assert "set SAGA_KEYS as it was" in refused.value.remedy
-    assert str(path) in refused.value.message
+    assert backend_for(url, Clock()).name in refused.value.message
     with keyed(keys), pytest.raises(DatabaseError, match="it was made with"):
-        serve(path, Outside(), ShiftedClock())
-    assert path.read_bytes() == before
+        serve(url, Outside(), ShiftedClock())
+    assert rows(url) == before
 
 
 def test_another_key_under_the_same_name_opens_nothing(copy: Copy) -> None:
-    path = copy(KEY)
+    url = copy(KEY)
     with pytest.raises(DatabaseError, match="another key under the name 'k1'"):
-        opened(path, "k1:" + SECOND_KEY.partition(":")[2])
+        opened(url, "k1:" + SECOND_KEY.partition(":")[2])
 
 
 def test_whoever_lacks_a_key_that_others_have_begun_to_use_sets_nothing_aside(copy: Copy) -> None:
@@ -108,18 +117,18 @@ def test_whoever_lacks_a_key_that_others_have_begun_to_use_sets_nothing_aside(co
 
     The other one may be running already. What it cannot judge it leaves alone.
     """
-    path, clock, old = copy(KEY), ShiftedClock(LATER), Outside()
+    url, clock, old = copy(KEY), ShiftedClock(LATER), Outside()
     old.generous = True
-    database = Database(f"sqlite:///{path}", Keyring.parse(KEY), clock=clock)  # open all the while
+    database = Database(url, Keyring.parse(KEY), clock=clock)  # open all the while
     with keyed(BOTH):
-        client = Client(f"sqlite:///{path}", clock=clock)
+        client = Client(url, clock=clock)
         client.cancel("running", reason="no more", actor="eve")
         client.close()
     with database.connection() as connection:
         assert taken(connection, database, clock) == (["running"], [])
     database.close()
     with keyed(BOTH):
-        client = Client(f"sqlite:///{path}", clock=clock)
+        client = Client(url, clock=clock)
         assert [case.kind for case in client.cases()] == ["undo_refused"]
         client.close()
 
@@ -144,12 +153,12 @@ def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[lis
 
 
 def test_a_client_that_lacks_the_new_key_is_told_so(copy: Copy) -> None:
-    path, clock = copy(KEY), ShiftedClock(LATER)
+    url, clock = copy(KEY), ShiftedClock(LATER)
     with keyed(KEY):
-        behind = Client(f"sqlite:///{path}", clock=clock)
+        behind = Client(url, clock=clock)
         assert behind.show("running").phase == "running"
     with keyed(BOTH):
-        ahead = Client(f"sqlite:///{path}", clock=clock)
+        ahead = Client(url, clock=clock)
         ahead.cancel("running", reason="no more", actor="eve")
         ahead.close()
     with pytest.raises(NotAllowed, match="key 'k2' has sealed records here"):
@@ -245,6 +254,6 @@ def test_the_command_of_the_remedy_makes_a_key_that_is_taken() -> None:
 def test_the_runs_of_a_database_are_all_there(copy: Copy) -> None:
     """The world of these tests is what they take it for."""
     with keyed(KEY):
-        client = Client(f"sqlite:///{copy(KEY)}")
+        client = Client(copy(KEY))
         assert {run.id for run in client.runs()} == {*RUNS, BYSTANDER}
         client.close()

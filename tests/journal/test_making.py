@@ -82,7 +82,8 @@ DIE = """
     import os, signal, sys
     import saga.journal.database
     from saga.errors import DatabaseError
-    from saga.journal.database import Database, driver
+    from saga.journal.backend import driver
+    from saga.journal.database import Database
     from saga.journal.sealing import Keyring
     from saga.journal.verify import verify_database
 

@@ -12,23 +12,31 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 
+from saga.clock import Clock
 from saga.errors import DatabaseError
-from saga.journal.database import Database, driver
+from saga.journal.backend import backend_of, driver
+from saga.journal.database import Database, backend_for
+from saga.journal.making import REVISIONS
 from saga.journal.schema import SCRIPTS, check, upgrade
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import library
 from saga.journal.tables import SCHEMA, metadata
+from tests.databases import Databases, files_only, server_only
 from tests.journal.made import made_by
 from tests.journal.world import KEY, SECOND_KEY
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 KEYS = Keyring.parse(KEY)
 
 
 @pytest.fixture
-def upgraded() -> Iterator[sa.Connection]:
+def upgraded(databases: Databases) -> Iterator[sa.Connection]:
     """An empty database with all revisions, by Alembic alone."""
-    engine = sa.create_engine("sqlite://", module=library, poolclass=sa.pool.StaticPool)
+    if databases.kind == "sqlite":
+        engine = sa.create_engine("sqlite://", module=library, poolclass=sa.pool.StaticPool)
+    else:
+        backend = backend_for(databases.empty(), Clock())
+        engine = backend.engine(backend.connect)
     config = Config(attributes={})
     config.set_main_option("script_location", str(SCRIPTS))
     with engine.connect() as connection:
@@ -38,6 +46,7 @@ def upgraded() -> Iterator[sa.Connection]:
     engine.dispose()
 
 
+@files_only
 def test_an_upgraded_schema_is_that_of_the_metadata(
     upgraded: sa.Connection, tmp_path: Path
 ) -> None:
@@ -54,6 +63,23 @@ def test_an_upgraded_schema_is_that_of_the_metadata(
     fresh.close()
 
 
+@server_only
+def test_an_upgraded_schema_of_a_server_is_that_of_the_metadata(upgraded: sa.Connection) -> None:
+    """By what the server says of both: types, collations, CHECKs, keys, partial indexes."""
+    wanted = [metadata, REVISIONS.metadata]
+    assert backend_of(upgraded).differences(upgraded, wanted) == []
+    upgraded.exec_driver_sql("ALTER TABLE cases ALTER key TYPE varchar(300)")
+    upgraded.exec_driver_sql("ALTER TABLE runs DROP CONSTRAINT ck_runs_fence")
+    upgraded.exec_driver_sql("DROP INDEX ix_runs_claim")
+    upgraded.exec_driver_sql("CREATE VIEW seen AS SELECT * FROM turns")
+    assert backend_of(upgraded).differences(upgraded, wanted) == [
+        "table cases is not as this version makes it",
+        "constraint ck_runs_fence is missing",
+        "index ix_runs_claim is missing",
+        "view seen is none of ours",
+    ]
+
+
 def test_alembic_finds_no_difference_either(upgraded: sa.Connection) -> None:
     context = MigrationContext.configure(upgraded, opts={"compare_server_default": True})
     assert compare_metadata(context, metadata) == []
@@ -68,21 +94,19 @@ def test_the_scripts_are_found_in_a_checkout() -> None:
 
 
 def test_a_current_database_needs_nothing(copy: Copy) -> None:
-    path = copy(KEY)
-    condition = check(f"sqlite:///{path}", KEYS)
+    url = copy(KEY)
+    condition = check(url, KEYS)
     assert condition.ok, condition.problems
-    assert (condition.path, condition.found, condition.needed) == (str(path), SCHEMA, SCHEMA)
-    assert condition.journal_mode == "wal"
+    assert (condition.found, condition.needed) == (SCHEMA, SCHEMA)
+    assert condition.path == backend_for(url, Clock()).name
+    assert (condition.journal_mode == "wal") is (condition.server is None)
 
 
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
         ("DROP INDEX ix_runs_claim", "index ix_runs_claim is missing"),
-        (
-            "CREATE TRIGGER t AFTER INSERT ON journal BEGIN DELETE FROM journal; END",
-            "trigger t is none of ours",
-        ),
+        ("TRIGGER", "trigger refusing is none of ours"),
         ("ALTER TABLE runs ADD COLUMN more TEXT", "table runs is not as this version makes it"),
         ("DROP TABLE pauses", "table pauses is missing"),
         ("UPDATE alembic_version SET version_num = '9999'", "schema '9999', which this version"),
@@ -91,12 +115,15 @@ def test_a_current_database_needs_nothing(copy: Copy) -> None:
         ("UPDATE instance SET instance = 'x'", "its instance row does not verify"),
     ],
 )
-def test_check_names_what_somebody_has_done_to_it(copy: Copy, sql: str, problem: str) -> None:
-    path = copy(KEY)
-    connection = library.connect(str(path), isolation_level=None)
-    connection.execute(sql)
-    connection.close()
-    condition = check(f"sqlite:///{path}", KEYS)
+def test_check_names_what_somebody_has_done_to_it(
+    databases: Databases, copy: Copy, sql: str, problem: str
+) -> None:
+    url = copy(KEY)
+    if sql == "TRIGGER":
+        databases.refuse_records(url, "r", "no")
+    else:
+        databases.query(url, sql)
+    condition = check(url, KEYS)
     assert not condition.ok
     assert problem in condition.problems[0]
 
@@ -119,7 +146,7 @@ def test_check_says_what_there_is_instead_of_a_database(tmp_path: Path) -> None:
 
 
 def test_check_and_upgrade_ask_for_the_keys(copy: Copy) -> None:
-    url = f"sqlite:///{copy(KEY)}"
+    url = copy(KEY)
     for keys in (Keyring(), Keyring.parse(SECOND_KEY)):
         condition = check(url, keys)
         assert "made with key 'k1'" in condition.problems[0]
@@ -128,6 +155,39 @@ def test_check_and_upgrade_ask_for_the_keys(copy: Copy) -> None:
             upgrade(url, keys)
 
 
-def test_a_postgresql_url_is_refused_by_name() -> None:
-    with pytest.raises(DatabaseError, match="not supported yet"):
-        check("postgresql://host/db", KEYS)
+@server_only
+def test_the_schema_of_a_server_is_made_when_it_is_asked_for(databases: Databases) -> None:
+    """Neither a start nor an orchestrator makes it: whose database it is may not be theirs."""
+    url = databases.empty()
+    for create in (True, False):
+        with pytest.raises(DatabaseError, match="no saga schema in") as refused:
+            Database(url, KEYS, create=create)
+        assert refused.value.remedy == "run: saga db upgrade"
+    assert not check(url, KEYS).ok
+    assert upgrade(url, KEYS) == (None, SCHEMA)
+    assert upgrade(url, KEYS) == (SCHEMA, SCHEMA)
+    assert check(url, KEYS).ok
+    Database(url, KEYS).close()
+    databases.query(url, "UPDATE alembic_version SET version_num = '0001'")
+    with pytest.raises(DatabaseError, match="it has schema 0001") as refused:
+        Database(url, KEYS)
+    assert refused.value.remedy == "run: saga db upgrade"
+
+
+@server_only
+def test_a_server_that_may_lose_commits_is_refused(databases: Databases) -> None:
+    url = databases.fresh()
+    name = backend_for(url, Clock()).name.rpartition("/")[2]
+    databases.query(url, f"ALTER DATABASE {name} SET synchronous_commit = off")
+    with pytest.raises(DatabaseError, match="commits that it may lose") as refused:
+        Database(url, Keyring())
+    assert "synchronous_commit" in refused.value.remedy
+
+
+def test_an_error_of_a_server_never_repeats_the_password() -> None:
+    with pytest.raises(DatabaseError) as refused:
+        Database("postgresql://user:secret@127.0.0.1:1/db", KEYS)
+    assert "postgresql://127.0.0.1:1/db" in str(refused.value)
+    with pytest.raises(DatabaseError) as unreadable:
+        Database("postgresql://user:secret@[host/db", KEYS)
+    assert "secret" not in f"{refused.value} {unreadable.value}"

@@ -10,25 +10,29 @@ import pytest
 
 from saga.client import Client
 from saga.errors import NotAllowed
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.formats import FORMAT
+from saga.journal.sealing import Keyring
+from saga.journal.sqlite import database_path
 from saga.journal.verify import verify_database
+from tests.databases import files_only
 from tests.journal.forging import forge
 from tests.journal.served import LATER, alter
 from tests.journal.tamper import Bench
 from tests.journal.world import BYSTANDER, KEY, Outside, ShiftedClock, keyed, opened, serve
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 
 
 # ---- newer, and left alone
 
 
 @pytest.fixture
-def newer(copy: Copy) -> Iterator[Path]:
+def newer(copy: Copy) -> Iterator[str]:
     """The last record of `running` was written by a newer version; its seal holds."""
-    path = copy(KEY)
-    database = opened(path)
+    url = copy(KEY)
+    database = opened(url)
     bench = Bench(database)
 
     def last(seq: int, body: str) -> str:
@@ -43,12 +47,12 @@ def newer(copy: Copy) -> Iterator[Path]:
     change = forge(bench.cursor, database.keys, "running", last)
     bench.close()
     database.close()
-    assert alter(path, change)
+    assert alter(url, change)
     with keyed(KEY):
-        yield path
+        yield url
 
 
-def test_a_record_of_a_newer_version_is_no_damage_and_nobody_acts_on_it(newer: Path) -> None:
+def test_a_record_of_a_newer_version_is_no_damage_and_nobody_acts_on_it(newer: str) -> None:
     """C107: a clear 'newer', not 'tampered'; and no call, no case, no mark."""
     outside, clock = Outside(), ShiftedClock(LATER)
     serve(newer, outside, clock)
@@ -61,14 +65,14 @@ def test_a_record_of_a_newer_version_is_no_damage_and_nobody_acts_on_it(newer: P
         )
         assert head.fetchone() == (None, None)
     database.close()
-    client = Client(f"sqlite:///{newer}", clock=clock)
+    client = Client(newer, clock=clock)
     assert [case.kind for case in client.cases()] == ["undo_refused"]
     with pytest.raises(NotAllowed, match="newer version"):
         client.cancel("running", reason="now", actor="eve")
     client.close()
 
 
-def test_a_newer_record_whose_seal_does_not_hold_is_damage(newer: Path) -> None:
+def test_a_newer_record_whose_seal_does_not_hold_is_damage(newer: str) -> None:
     """C107: a field added without the key is not 'newer'."""
     database = opened(newer)
     with database.connection() as connection:
@@ -83,15 +87,16 @@ def test_a_newer_record_whose_seal_does_not_hold_is_damage(newer: Path) -> None:
 # ---- moved
 
 
+@files_only
 def test_what_was_moved_by_sql_still_verifies(copy: Copy, tmp_path: Path) -> None:
     """C106: a dump, read into another file by another library, in another journal mode."""
-    source, target = copy(KEY), tmp_path / "moved.db"
+    source, target = database_path(copy(KEY)), tmp_path / "moved.db"
     dump = sqlite3.connect(source)
     load = sqlite3.connect(target)
     load.executescript("\n".join(dump.iterdump()))
     dump.close()
     load.close()
-    database = Database(f"sqlite:///{target}", opened(source).keys)
+    database = Database(f"sqlite:///{target}", Keyring.parse(KEY))
     with database.connection() as connection:
         assert verify_database(connection, database.keys) == []
     database.close()

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,11 @@ from pydantic import BaseModel
 from saga import App, Call, Compensation, Effect, Refused, Saga, Step, Undo, input_of
 from saga.client import Client
 from saga.errors import BadInput
-from saga.journal.database import driver
-from saga.journal.sqlite import library
 from saga.orchestrator.orchestrator import Orchestrator
-from tests.journal.world import nested, opened
+from tests.databases import Databases
+from tests.journal.world import nested
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 
 
 # ---- through the whole
@@ -71,11 +69,13 @@ def run(saga: Saga[Any], url: str) -> None:
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63, 10**40, -(10**40)])
-def test_a_long_integer_arrives_at_the_undo_with_every_digit(tmp_path: Path, number: int) -> None:
+def test_a_long_integer_arrives_at_the_undo_with_every_digit(
+    databases: Databases, number: int
+) -> None:
     """C055: input, intent, receipt, arguments of the undo, and what a client shows."""
     seen: list[Any] = []
     saga = flow(seen, lambda call: Kept(number=call.args.number + 1, anything=[number]))
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+    url = databases.fresh()
     client = Client(url)
     client.start(saga, Wide(number=number), run_id="r")
     run(saga, url)
@@ -85,11 +85,10 @@ def test_a_long_integer_arrives_at_the_undo_with_every_digit(tmp_path: Path, num
     assert shown.outcome == "compensated"
     assert shown.steps[0].receipt == {"number": number + 1, "anything": [number]}
     client.close()
-    stored = library.connect(str(tmp_path / "a.db"))
-    intent, receipt = stored.execute(
-        "SELECT intent, receipt FROM actions WHERE step = 'keep' AND direction = 'forward'"
-    ).fetchone()
-    stored.close()
+    ((intent, receipt),) = databases.query(
+        databases.fresh(),
+        "SELECT intent, receipt FROM actions WHERE step = 'keep' AND direction = 'forward'",
+    )
     assert intent == f'{{"number":{number},"text":""}}'
     assert receipt == f'{{"number":{number + 1},"anything":[{number}]}}'
 
@@ -98,12 +97,12 @@ def test_a_long_integer_arrives_at_the_undo_with_every_digit(tmp_path: Path, num
     "anything", ["a\0b", "\ud800", float("nan"), [{"x": float("inf")}], nested(64)]
 )
 def test_a_receipt_that_cannot_be_stored_leaves_the_action_unknown(
-    tmp_path: Path, anything: Any
+    databases: Databases, anything: Any
 ) -> None:
     """C054, C057: never 'failed, do again'; the process lives on, and the run can be read."""
     seen: list[Any] = []
     saga = flow(seen, lambda call: Kept.model_construct(number=1, anything=anything))
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+    url = databases.fresh()
     client = Client(url)
     client.start(saga, Wide(number=1), run_id="r")
     run(saga, url)
@@ -113,10 +112,10 @@ def test_a_receipt_that_cannot_be_stored_leaves_the_action_unknown(
     client.close()
 
 
-def test_the_deepest_receipt_is_kept_and_read_again(tmp_path: Path) -> None:
+def test_the_deepest_receipt_is_kept_and_read_again(databases: Databases) -> None:
     seen: list[Any] = []
     saga = flow(seen, lambda call: Kept(number=1, anything=nested(63)))
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+    url = databases.fresh()
     client = Client(url)
     client.start(saga, Wide(number=1), run_id="r")
     run(saga, url)
@@ -125,11 +124,11 @@ def test_the_deepest_receipt_is_kept_and_read_again(tmp_path: Path) -> None:
     client.close()
 
 
-def test_an_error_text_with_odd_characters_does_not_brick_the_run(tmp_path: Path) -> None:
+def test_an_error_text_with_odd_characters_does_not_brick_the_run(databases: Databases) -> None:
     """C057: NUL, lone surrogates and a whole megabyte in what an effect raises."""
     error = Refused("a\0b \ud800 \\u0000 " + "x" * 10**6)
     saga = flow([], lambda call: Kept(number=1), error)
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+    url = databases.fresh()
     client = Client(url)
     client.start(saga, Wide(number=1), run_id="r")
     run(saga, url)
@@ -143,10 +142,10 @@ def test_an_error_text_with_odd_characters_does_not_brick_the_run(tmp_path: Path
 
 @pytest.mark.parametrize("actor", ["a\0b", "\ud800"])
 def test_an_actor_that_cannot_be_stored_is_bad_input_and_changes_nothing(
-    tmp_path: Path, actor: str
+    databases: Databases, actor: str
 ) -> None:
     saga = flow([], lambda call: Kept(number=1))
-    client = Client(f"sqlite:///{tmp_path / 'a.db'}")
+    client = Client(databases.fresh())
     with pytest.raises(BadInput):
         client.start(saga, Wide(number=1), run_id="r", actor=actor)
     client.start(saga, Wide(number=1), run_id="r")
@@ -156,14 +155,13 @@ def test_an_actor_that_cannot_be_stored_is_bad_input_and_changes_nothing(
     client.close()
 
 
-def test_a_report_that_fits_no_record_is_bad_input(copy: Copy) -> None:
-    client = Client(f"sqlite:///{copy(None)}")
+def test_a_report_that_fits_no_record_is_bad_input(databases: Databases, copy: Copy) -> None:
+    url = copy(None)
+    client = Client(url)
     step = client.show("running").steps[2]
     assert step.key is not None
     select = "SELECT digest FROM actions WHERE key = ?"
-    database = opened(copy(None), None)
-    digest = database.read(lambda c: driver(c).execute(select, (step.key,)).fetchone()[0])
-    database.close()
+    ((digest,),) = databases.query(url, select, step.key)
     with pytest.raises(BadInput):
         client.report(
             "running",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from tests.journal.forging import forge
 from tests.journal.tamper import Bench
 from tests.journal.world import KEY, nested, opened
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 
 
 def started(given_input: Any, actor: str | None = None) -> Started:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 from saga.journal.statements import Question, listed
 from saga.journal.tables import runs
+from tests.databases import Databases, Unscrupulous
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with closing(Database(f"sqlite:///{tmp_path / 'saga.db'}", Keyring(), create=True)) as made:
+def database(databases: Databases) -> Iterator[Database]:
+    with closing(Database(databases.fresh(), Keyring(), create=True)) as made:
         yield made
 
 
@@ -48,7 +49,8 @@ def test_every_row_is_written_and_counted_however_many_there_are(
     numbers = range(count)
     with database.connection() as connection, database.turn(connection):
         cursor = driver(connection).cursor()
-        cursor.execute("PRAGMA defer_foreign_keys = ON")  # a definition is not what this is about
+        # A definition is not what this is about.
+        Unscrupulous(driver(connection), in_transaction=True)
         assert statements.new_run.run(cursor, [_run(number) for number in numbers]) == count
         heads = [
             ("ended", "completed", None, 2, None, None, 2.0, "", "1" * 64, f"r{number}", 1, "me", 1)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from saga.journal.sealing import Keyring
+from saga.journal.tables import metadata
 from saga.journal.verify import verify_database, verify_run
+from tests.databases import files_only
 from tests.journal.changes import TABLES, Change, changes_of_values, type_changes
 from tests.journal.forging import forge
 from tests.journal.older import rollback
 from tests.journal.tamper import Bench, all_changes, loosen, sampled, unnamed
 from tests.journal.world import KEY, RUNS, SECOND_KEY, opened
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 
 
 @pytest.fixture(params=[KEY, None], ids=["hmac", "sha"])
@@ -25,6 +26,10 @@ def bench(request: pytest.FixtureRequest, copy: Copy) -> Iterator[Bench]:
     yield bench
     bench.close()
     database.close()
+
+
+def dialect(bench: Bench) -> str:
+    return bench.connection.dialect.name
 
 
 def test_an_untouched_database_verifies(bench: Bench) -> None:
@@ -40,28 +45,27 @@ def test_every_kind_of_change_is_named_and_no_other_run_is(bench: Bench) -> None
 
     Reliability catalogue 17 to 19.
     """
-    changes = sampled(all_changes(bench), 18)
+    most = 18 if dialect(bench) == "sqlite" else 4  # what is read is judged by the same code
+    changes = sampled(all_changes(bench), most)
     counts, wrong = unnamed(bench, changes)
     assert not wrong, "\n".join(wrong)
-    assert counts["(not storable)"] <= 20
-    assert counts.total() >= 1000, counts
+    if dialect(bench) == "sqlite":  # the other one takes no bytes that are no text
+        assert counts["(not storable)"] <= 20
+    assert counts.total() >= 50 * most, counts
 
 
 def test_every_column_of_every_table_is_altered_but_owner_and_fence(bench: Bench) -> None:
     altered = {change.group for change in changes_of_values(bench.cursor)}
-    columns = {
-        f"{table}.{row[1]}"
-        for table in TABLES
-        for row in bench.cursor.execute(f"PRAGMA table_info({table})").fetchall()
-    }
+    columns = {f"{table}.{column.name}" for table in TABLES for column in metadata.tables[table].c}
     assert columns - altered == {"runs.owner", "runs.fence"}
 
 
+@files_only
 def test_a_null_or_another_type_is_named_where_the_tables_let_it_in(copy: Copy) -> None:
     """The strictness of the tables is theirs to lose: a hex editor does not ask them."""
-    path = copy(KEY)
-    loosen(path)
-    database = opened(path)
+    url = copy(KEY)
+    loosen(url)
+    database = opened(url)
     bench = Bench(database)
     counts, wrong = unnamed(bench, sampled(type_changes(bench.cursor), 5))
     assert not wrong, "\n".join(wrong)

@@ -15,13 +15,13 @@ from saga.errors import DatabaseError
 from saga.journal.database import Database
 from saga.journal.schema import SCRIPTS, check, upgrade
 from saga.journal.sealing import Keyring
-from saga.journal.sqlite import library
+from saga.journal.sqlite import database_path, library
 from saga.journal.tables import SCHEMA
 from saga.journal.verify import verify_database
 from tests.journal.made import made_by
 from tests.journal.world import KEY, opened
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 KEYS = Keyring.parse(KEY)
 
 
@@ -98,9 +98,9 @@ def scripts(tmp_path: Path) -> Path:
 class Upgrades:
     """A process that upgrades when it is told to, in children that may be killed."""
 
-    def __init__(self, path: Path, scripts: Path) -> None:
+    def __init__(self, url: str, scripts: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", dedent(UPGRADES), f"sqlite:///{path}", KEY, str(scripts)],
+            [sys.executable, "-c", dedent(UPGRADES), url, KEY, str(scripts)],
             env={"PYTHONPATH": str(Path(__file__).parents[2])},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -121,15 +121,15 @@ class Upgrades:
 
 
 @pytest.fixture
-def upgrades(copy: Copy, scripts: Path) -> Iterator[tuple[Path, Upgrades]]:
-    path = copy(KEY)
-    upgrades = Upgrades(path, scripts)
-    yield path, upgrades
+def upgrades(copy: Copy, scripts: Path) -> Iterator[tuple[str, Upgrades]]:
+    url = copy(KEY)
+    upgrades = Upgrades(url, scripts)
+    yield url, upgrades
     upgrades.close()
 
 
-def state_of(path: Path) -> list[tuple[str, ...]]:
-    connection = library.connect(str(path))
+def state_of(url: str) -> list[tuple[str, ...]]:
+    connection = library.connect(str(database_path(url)))
     try:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return made_by(connection)
@@ -137,38 +137,37 @@ def state_of(path: Path) -> list[tuple[str, ...]]:
         connection.close()
 
 
-def test_an_upgrade_that_is_killed_leaves_the_old_schema(upgrades: tuple[Path, Upgrades]) -> None:
+def test_an_upgrade_that_is_killed_leaves_the_old_schema(upgrades: tuple[str, Upgrades]) -> None:
     """Reliability catalogue 21: killed before each statement, after the last one, or by a mistake.
 
     The version that knows only the old schema goes on with it; nothing is left that would stop the
     next upgrade.
     """
-    path, process = upgrades
-    before = state_of(path)
+    url, process = upgrades
+    before = state_of(url)
     for step in range(7):
         assert process.run(die_at=str(step)) == [-signal.SIGKILL]
-        assert state_of(path) == before
-        database = opened(path)
+        assert state_of(url) == before
+        database = opened(url)
         with database.connection() as connection:
             assert verify_database(connection, database.keys) == []
         database.close()
     assert process.run(die_at="error") == [1]
-    assert state_of(path) == before
+    assert state_of(url) == before
     assert process.run() == [0]
-    assert {"added", "ix_added"} <= {name for _, name, _, _ in state_of(path)}
+    assert {"added", "ix_added"} <= {name for _, name, _, _ in state_of(url)}
 
 
 def test_of_several_upgrades_at_once_one_does_it_and_the_others_find_it_done(
-    upgrades: tuple[Path, Upgrades],
+    upgrades: tuple[str, Upgrades],
 ) -> None:
-    path, process = upgrades
+    url, process = upgrades
     assert process.run(8) == [0, *[10] * 7]
-    assert {"added", "ix_added"} <= {name for _, name, _, _ in state_of(path)}
+    assert {"added", "ix_added"} <= {name for _, name, _, _ in state_of(url)}
 
 
 def test_an_upgraded_database_is_refused_by_the_version_before(copy: Copy, scripts: Path) -> None:
-    path = copy(KEY)
-    url = f"sqlite:///{path}"
+    url = copy(KEY)
     assert upgrade(url, KEYS, scripts=scripts) == ("0002", "0003")
     assert upgrade(url, KEYS, scripts=scripts) == ("0003", "0003")
     with pytest.raises(DatabaseError, match="'0003', which this version") as refused:
@@ -180,7 +179,7 @@ def test_an_upgraded_database_is_refused_by_the_version_before(copy: Copy, scrip
 
 
 def test_an_upgrade_of_what_is_current_changes_no_byte(copy: Copy) -> None:
-    path = copy(KEY)
+    path = database_path(copy(KEY))
     before = path.read_bytes()
     assert upgrade(f"sqlite:///{path}", KEYS) == (SCHEMA, SCHEMA)
     assert path.read_bytes() == before

@@ -10,15 +10,16 @@ import pytest
 from saga.client import Client
 from saga.errors import UnknownRun
 from saga.journal import sqlite
-from saga.journal.database import driver
+from saga.journal.backend import driver
 from saga.journal.definitions import Specs
-from saga.journal.sqlite import library
+from saga.journal.sqlite import database_path, library
 from saga.journal.verify import patrol, verify_database, verify_file, verify_run
+from tests.databases import files_only
 from tests.journal.changes import Change
 from tests.journal.served import LATER, alter
 from tests.journal.world import BYSTANDER, KEY, Outside, ShiftedClock, opened, serve, trip
 
-Copy = Callable[[str | None], Path]
+Copy = Callable[[str | None], str]
 
 
 def test_many_runs_are_read_in_batches_and_writers_do_not_wait(
@@ -27,11 +28,11 @@ def test_many_runs_are_read_in_batches_and_writers_do_not_wait(
     """In a TRUNCATE file a reader keeps writers out: so no transaction spans two batches."""
     monkeypatch.setattr(sqlite, "safe_wal", lambda version: False)
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
-    path = tmp_path / "a.db"
-    client = Client(f"sqlite:///{path}")
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    client = Client(url)
     for number in range(220):
         client.start(trip, {"id": f"{number}", "mode": "fine"}, run_id=f"r{number:03}")
-    database = opened(path, None)
+    database = opened(url, None)
     seen: list[int] = []
 
     def progress(done: int, total: int) -> None:
@@ -58,10 +59,11 @@ def test_a_run_that_is_not_there_is_unknown(copy: Copy) -> None:
     database.close()
 
 
+@files_only
 def test_a_lost_entry_of_an_index_is_damage_of_the_file(copy: Copy) -> None:
     """Every value verifies, and yet nobody would ever claim this run."""
-    path = copy(KEY)
-    connection = library.connect(str(path), isolation_level=None)
+    url = copy(KEY)
+    connection = library.connect(str(database_path(url)), isolation_level=None)
     sql = connection.execute(
         "SELECT sql FROM sqlite_master WHERE name = 'ix_runs_claim'"
     ).fetchone()
@@ -74,7 +76,7 @@ def test_a_lost_entry_of_an_index_is_damage_of_the_file(copy: Copy) -> None:
     connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'ix_runs_claim'", sql)
     connection.execute("PRAGMA writable_schema=RESET")
     connection.close()
-    database = opened(path)
+    database = opened(url)
     with database.connection() as read:
         assert verify_database(read, database.keys) == []
         damages = verify_file(read)
@@ -91,20 +93,20 @@ def test_a_whole_file_has_no_damage(copy: Copy) -> None:
 
 def test_an_owner_that_nobody_is_keeps_no_run_from_those_who_are_there(copy: Copy) -> None:
     """No record vouches for an owner: a made-up one must not be a way to stop a run."""
-    path, outside = copy(None), Outside()
+    url, outside = copy(None), Outside()
     outside.generous = True
     made_up = Change("", "", (("UPDATE runs SET owner = 'nobody'", ()),), (), ())
-    assert alter(path, made_up)
-    serve(path, outside, ShiftedClock(LATER))
+    assert alter(url, made_up)
+    serve(url, outside, ShiftedClock(LATER))
     assert {run_id for run_id, _, _ in outside.calls} == {"running", BYSTANDER}
 
 
 def test_a_patrol_ends_and_begins_anew_and_repeats_no_case(copy: Copy) -> None:
-    path = copy(KEY)
+    url = copy(KEY)
     hidden = "UPDATE runs SET due_at = NULL WHERE run_id IN ('running', 'finished')"
     moved = "UPDATE actions SET attempts = 9 WHERE run_id = 'finished'"
-    assert alter(path, Change("", "", ((hidden, ()), (moved, ())), (), ()))
-    database = opened(path)
+    assert alter(url, Change("", "", ((hidden, ()), (moved, ())), (), ()))
+    database = opened(url)
     for _ in range(3):
         after: str | None = None
         rounds = 0

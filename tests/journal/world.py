@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -185,7 +184,7 @@ def _set(text: str | None) -> None:
         os.environ["SAGA_KEYS"] = text
 
 
-def serve(path: Path, outside: Outside, clock: Clock, *sagas: Saga[Any]) -> None:
+def serve(url: str, outside: Outside, clock: Clock, *sagas: Saga[Any]) -> None:
     """Run an orchestrator until nothing is due."""
 
     @asynccontextmanager
@@ -194,16 +193,16 @@ def serve(path: Path, outside: Outside, clock: Clock, *sagas: Saga[Any]) -> None
 
     async def work() -> None:
         app = App(*(sagas or (trip, other)), lifespan=lifespan)
-        await Orchestrator(app, f"sqlite:///{path}", clock=clock, poll=0.01).run_until_idle()
+        await Orchestrator(app, url, clock=clock, poll=0.01).run_until_idle()
 
     asyncio.run(work())
 
 
-def build(path: Path, keys: str | None = KEY) -> Path:
+def build(url: str, keys: str | None = KEY) -> str:
     """Make the database."""
     outside, clock = Outside(), ShiftedClock()
     with keyed(keys):
-        client = Client(f"sqlite:///{path}", clock=clock)
+        client = Client(url, clock=clock)
         modes = {"finished": "fine", "running": "later"}
         for run_id in RUNS:
             client.start(
@@ -212,15 +211,15 @@ def build(path: Path, keys: str | None = KEY) -> Path:
                 run_id=run_id,
                 actor="alice",
             )
-        serve(path, outside, clock)
+        serve(url, outside, clock)
         clock.ahead = MINUTE
         for case in client.cases():
             if case.run_id == "settled":
                 client.resolve(case.id, "accept", reason="they may keep it", actor="bob")
-        serve(path, outside, clock)
+        serve(url, outside, clock)
         client.start(other, Trip(id="b", mode="fine"), run_id=BYSTANDER)
         client.close()
-    return path
+    return url
 
 
 def nested(depth: int) -> Any:
@@ -231,9 +230,9 @@ def nested(depth: int) -> Any:
     return value
 
 
-def opened(path: Path, keys: str | None = KEY) -> Database:
+def opened(url: str, keys: str | None = KEY) -> Database:
     """The database, opened for tests."""
-    return Database(f"sqlite:///{path}", Keyring.parse(keys or ""))
+    return Database(url, Keyring.parse(keys or ""))
 
 
 def versions(database: Database) -> dict[str, int]:

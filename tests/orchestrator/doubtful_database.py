@@ -6,8 +6,9 @@ import random
 import threading
 from typing import Any
 
-from saga.journal.database import Database, driver
-from saga.journal.sqlite import library
+from saga.journal.backend import driver
+from saga.journal.database import Database
+from tests.databases import traced
 
 __all__ = ["Doubt", "DoubtfulDatabase", "RandomlyDoubtful"]
 
@@ -47,7 +48,7 @@ class DoubtfulDatabase(Database):
     def _connect(self) -> Any:
         connection = super()._connect()
         statements: list[str] = []
-        connection.set_trace_callback(statements.append)
+        traced(connection, statements)
         with _guard:
             _statements[id(connection)] = statements
         return connection
@@ -60,10 +61,10 @@ class DoubtfulDatabase(Database):
         doubt = getattr(self, "given", None)
         fate = doubt.take(_statements[id(driver(connection))]) if doubt else "fine"
         if fate == "before":
-            raise library.OperationalError("the commit failed")
+            raise self.backend.error("the commit failed")
         super().commit(connection)
         if fate == "after":
-            raise library.OperationalError("the answer to the commit was lost")
+            raise self.backend.error("the answer to the commit was lost")
 
 
 _statements: dict[int, list[str]] = {}
@@ -83,7 +84,7 @@ class RandomlyDoubtful(Database):
         chance = self.given.random() if self._registered else 1.0
         self._registered = hasattr(self, "given")
         if chance < 0.15:
-            raise library.OperationalError("the commit failed")
+            raise self.backend.error("the commit failed")
         super().commit(connection)
         if chance < 0.3:
-            raise library.OperationalError("the answer to the commit was lost")
+            raise self.backend.error("the answer to the commit was lost")

@@ -10,9 +10,11 @@ import pytest
 from saga.journal import sqlite
 from tests.cases.waiting import until_then
 from tests.cases.world import World
+from tests.databases import files_only
 from tests.orchestrator.running import running
 
 
+@files_only
 @pytest.mark.parametrize("lease", [30.0, 0.9], ids=["shorter than the lease", "longer"])
 def test_a_turn_to_write_that_never_comes_is_waited_for_again(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lease: float

@@ -20,6 +20,7 @@ from tests.cases.scripted import Plan, Proof
 from tests.cases.strangers import stranger
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
+from tests.databases import files_only
 from tests.orchestrator.moved_clock import MovedClock
 from tests.orchestrator.one_step import one_step
 from tests.orchestrator.running import running
@@ -186,6 +187,7 @@ def _ended(call: Call[Plan], result: str) -> Proof:
     return Proof(receipt_id="r1", idempotency_key=call.key)
 
 
+@files_only
 def test_what_was_known_when_the_lease_ended_is_brought_as_evidence(world: World) -> None:
     """The answer is in, its record waits for the file, the lease ends, somebody else takes over."""
     world.of(provider="neither", probe=False, names=["s1"], timeout=30)
@@ -214,8 +216,4 @@ def _pass(seconds: float) -> None:
 
 
 def _write(world: World, statement: str, *values: object) -> None:
-    connection = library.connect(str(world.folder / "saga.db"), isolation_level=None, timeout=30)
-    try:
-        connection.execute(statement, values)
-    finally:
-        connection.close()
+    world.query(statement, *values)

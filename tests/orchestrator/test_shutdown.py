@@ -13,6 +13,7 @@ from saga import Call, Orchestrator
 from tests.cases.scripted import Plan, Proof
 from tests.cases.waiting import LONG, until, until_then
 from tests.cases.world import World
+from tests.databases import files_only
 from tests.orchestrator.one_step import one_step, proof
 from tests.orchestrator.running import running
 
@@ -133,6 +134,7 @@ def test_whoever_leaves_right_after_a_stop_ends_the_run_as_well(world: World) ->
     asyncio.run(main())
 
 
+@files_only
 def test_an_orchestrator_that_cannot_register_says_so_and_leaves_nothing_open(
     world: World,
 ) -> None:

@@ -1,0 +1,123 @@
+"""PostgreSQL: how a server is found and what is asked of it, and what its errors mean.
+
+- Versions 15 to 18, a database whose encoding is UTF-8.
+- A server that acknowledges a commit before it is durable is refused: `synchronous_commit` is off.
+- Every connection is in autocommit: where a transaction begins and ends is said in so many words.
+- What is waited for has a limit: a connection, a lock, and an answer of a machine that is gone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.conninfo import conninfo_to_dict
+
+from saga.errors import DatabaseError
+
+__all__ = ["connect", "is_lost", "is_text", "is_violation", "name_of", "parameters", "passes"]
+
+_LOCK_SECONDS = 30.0
+_IDLE_SECONDS = 10.0  # a process that sleeps in a transaction has locks that others wait for
+_OLDEST = 150000
+_DEFAULTS: dict[str, Any] = {
+    "application_name": "saga",
+    "connect_timeout": 10,
+    "client_encoding": "UTF8",
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,  # milliseconds: what was sent and never acknowledged
+}
+_SETTINGS = (
+    "SELECT current_setting('server_encoding'), current_setting('synchronous_commit'),"
+    f" set_config('lock_timeout', '{_LOCK_SECONDS:.0f}s', false),"
+    f" set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS:.0f}s', false)"
+)
+# Serialisation failure, deadlock, a lock that did not come in time, and a key that somebody else
+# has just taken: after that one is read, it is there.
+_PASSING = frozenset({"40001", "40P01", "55P03", "23505"})
+_GONE = frozenset({"57P01", "57P02", "57P03"})  # shut down, crashed, not up yet
+
+
+def parameters(url: str) -> dict[str, Any]:
+    """What a URL says about the connection. `DatabaseError` never repeats it: it has secrets."""
+    try:
+        given = conninfo_to_dict(f"postgresql:{url.partition(':')[2]}")
+    except psycopg.Error as error:
+        raise DatabaseError(
+            "the PostgreSQL URL cannot be read",
+            remedy="write it as postgresql://user:password@host:5432/database",
+        ) from error
+    return {**_DEFAULTS, **given}
+
+
+def name_of(given: dict[str, Any]) -> str:
+    """How a database is called: where it is, without who asks and with what password."""
+    port = f":{given['port']}" if "port" in given else ""
+    return f"postgresql://{given.get('host', '')}{port}/{given.get('dbname', '')}"
+
+
+def connect(given: dict[str, Any]) -> psycopg.Connection[Any]:
+    """A connection, verified to keep what it acknowledges."""
+    connection = psycopg.connect(**given, autocommit=True)
+    try:
+        _ensure_fit(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _ensure_fit(connection: psycopg.Connection[Any]) -> None:
+    if connection.info.server_version < _OLDEST:
+        raise DatabaseError(
+            f"PostgreSQL {connection.info.server_version // 10000} is too old: 15 is needed",
+            remedy="upgrade the server",
+        )
+    row = connection.execute(_SETTINGS, prepare=False).fetchone()
+    assert row is not None
+    encoding, early, *_ = row
+    if encoding != "UTF8":
+        raise DatabaseError(
+            f"the encoding of the database is {encoding}, and UTF8 is needed",
+            remedy="make one with: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
+        )
+    if early in ("off", "local"):
+        raise DatabaseError(
+            f"it acknowledges commits that it may lose (synchronous_commit is {early})",
+            remedy="ALTER DATABASE … SET synchronous_commit = on",
+        )
+
+
+def is_text(value: object) -> bool:
+    """Whether the server can have stored it: UTF-8 without U+0000."""
+    try:
+        return isinstance(value, str) and "\0" not in value and bool(value.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.orig if isinstance(error, sa.exc.DBAPIError) else error
+
+
+def passes(error: BaseException) -> bool:
+    """Whether the whole transaction may be tried again."""
+    cause = _cause(error)
+    return isinstance(cause, psycopg.Error) and (cause.sqlstate in _PASSING or is_lost(cause))
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection is gone: of what was under way nobody knows."""
+    cause = _cause(error)
+    if not isinstance(cause, psycopg.OperationalError):
+        return False
+    state = cause.sqlstate
+    return state is None or state in _GONE or state.startswith("08")
+
+
+def is_violation(error: BaseException) -> bool:
+    """Whether a constraint refuses it, or a type."""
+    return isinstance(_cause(error), (psycopg.IntegrityError, psycopg.DataError))
