@@ -1,0 +1,85 @@
+"""The section `sqlite`: the three-step saga on an SQLite file, beside hand-written floors."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from benchmarks.figures import Figure, in_turn, middle, ratio, table
+from benchmarks.floor import group_floor, single_floor
+from benchmarks.options import Options
+from benchmarks.product import one_caller, product, wal_bytes
+from benchmarks.progress import say
+from benchmarks.report import Report
+
+__all__ = ["measure_sqlite"]
+
+_IN_FLIGHT = (1, 100, 1000)
+_ALONE = 300  # sagas one after the other are enough
+_HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "commits", "x one", "x group")
+_NOTES = """CPU: of the whole process, a saga. Commits: a saga; its records are 4 (happy) and 6
+(compensated). x one, x group: sagas/s against the floor that commits per transition, and against
+the one that shares commits. WAL: what a saga writes to it, the client's start not counted."""
+
+_Way = Callable[[Path, str, int, int], Figure]
+
+
+def measure_sqlite(options: Options) -> Report:
+    """Both workloads with one, a hundred and a thousand in flight."""
+    report = Report("sqlite", notes=[_NOTES])
+    for workload in ("happy", "compensated"):
+        for in_flight in options.in_flight or _IN_FLIGHT:
+            figures = _medians(options, workload, in_flight)
+            report.figures += figures
+            title = f"{workload}, {in_flight} in flight"
+            if (wal := _wal(options, workload, in_flight)) is not None:
+                report.figures.append({"workload": workload, "in_flight": in_flight, "wal": wal})
+                title += f": {wal / 1024:.1f} KB of WAL a saga"
+            report.tables.append(f"{title}\n{_table(figures)}")
+    return report
+
+
+def _medians(options: Options, workload: str, in_flight: int) -> list[Figure]:
+    """The floors and saga in turn, round after round; the median of each."""
+    count = min(options.count, _ALONE) if in_flight == 1 else options.count
+    ways: dict[str, _Way] = {"one": single_floor, "group": group_floor, "saga": product}
+    if in_flight == 1:
+        ways["caller"] = one_caller
+    bound = {
+        name: partial(_in_folder, options.folder, way, workload, count, in_flight)
+        for name, way in ways.items()
+    }
+    rounds = in_turn(f"{workload}, {in_flight} in flight", options.rounds, bound)
+    return [middle(figures) for figures in rounds.values()]
+
+
+def _in_folder(where: Path, way: _Way, workload: str, count: int, in_flight: int) -> Figure:
+    with tempfile.TemporaryDirectory(prefix="sqlite-", dir=where) as folder:
+        return way(Path(folder), workload, count, in_flight)
+
+
+def _wal(options: Options, workload: str, in_flight: int) -> float | None:
+    say(f"{workload}, {in_flight} in flight: WAL")
+    count = min(options.count, _ALONE if in_flight == 1 else 1000)
+    with tempfile.TemporaryDirectory(prefix="sqlite-", dir=options.folder) as folder:
+        return wal_bytes(Path(folder), workload, count, in_flight)
+
+
+def _table(figures: Sequence[Figure]) -> str:
+    single, group, *_ = figures
+    return table([_HEADS, *(_row(figure, single, group) for figure in figures)])
+
+
+def _row(figure: Figure, single: Figure, group: Figure) -> tuple[str, ...]:
+    return (
+        figure.who,
+        f"{figure.sagas_per_second:,.0f}",
+        f"{figure.cpu:.0f}",
+        f"{figure.p50:.2f}",
+        f"{figure.p99:.2f}",
+        f"{figure.commits:.3f}",
+        f"{ratio(figure.sagas_per_second, single.sagas_per_second):.2f}",
+        f"{ratio(figure.sagas_per_second, group.sagas_per_second):.2f}",
+    )
