@@ -6,10 +6,12 @@ import gc
 import sys
 from collections.abc import Callable, Mapping
 
+from benchmarks.growth import measure_growth
 from benchmarks.options import Options, parse
 from benchmarks.peers.catalogue import peer_names
 from benchmarks.peers.contest import measure_peers
 from benchmarks.progress import say
+from benchmarks.recovery import measure_recovery
 from benchmarks.report import Report, write_json
 from benchmarks.sqlite import measure_sqlite
 
@@ -18,6 +20,8 @@ __all__ = ["main"]
 _MEASURES: Mapping[str, Callable[[Options], Report]] = {
     "sqlite": measure_sqlite,
     "peers": measure_peers,
+    "growth": measure_growth,
+    "recovery": measure_recovery,
 }
 
 
