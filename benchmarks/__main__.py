@@ -28,7 +28,11 @@ _MEASURES: Mapping[str, Callable[[Options], Report]] = {
 def main(words: list[str]) -> int:
     """Measure the sections that were asked for; the exit code."""
     options = parse(words, peer_names())
-    options.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        options.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        say(f"{error}; name another folder with --folder")
+        return 1
     gc.freeze()  # as `saga orchestrator` does
     failed = False
     for name in options.sections:

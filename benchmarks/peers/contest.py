@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.figures import in_turn, middle, ratio, table
 from benchmarks.options import Options
-from benchmarks.peers.catalogue import Contender, contenders
+from benchmarks.peers.catalogue import OURS, Contender, contenders
 from benchmarks.peers.timing import Timing
 from benchmarks.peers.venvs import NotInstalledError, python_of
 from benchmarks.progress import say
@@ -42,6 +42,7 @@ class _Figure:
     cpu: float  # microseconds a saga
     p50: float
     p99: float
+    fsync: str
 
 
 def measure_peers(options: Options) -> Report:
@@ -55,7 +56,8 @@ def measure_peers(options: Options) -> Report:
             met |= {one.who: one for one in there}
             figures = _medians(options, pythons, there, workload, in_flight)
             report.figures += figures
-            report.tables.append(f"{workload}, {in_flight} in flight\n{_table(figures, there)}")
+            report.failed |= len(figures) < len(there)
+            report.tables.append(f"{workload}, {in_flight} in flight\n{_table(figures)}")
     report.notes = [_NOTES, *(f"{who}: {one.durable}" for who, one in met.items()), *report.notes]
     return report
 
@@ -86,40 +88,45 @@ def _medians(
         for one in there
     }
     rounds = in_turn(f"{workload}, {in_flight} in flight", options.rounds, ways)
-    return [middle(figures) for figures in rounds.values()]
+    done = ([one for one in figures if one is not None] for figures in rounds.values())
+    return [middle(figures) for figures in done if figures]
 
 
 def _run(
     options: Options, python: Path, one: Contender, workload: str, count: int, in_flight: int
-) -> _Figure:
-    """One measurement in a process of its own."""
+) -> _Figure | None:
+    """One measurement in a process of its own; `None` if it failed, and stderr says how."""
     count = max(int(count * one.share), min(_LEAST, count))
     env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     env |= {"PYTHONPATH": str(_ROOT), **one.settings}
     with tempfile.TemporaryDirectory(prefix="peers-", dir=options.folder) as folder:
         words = [folder, workload, str(count), str(in_flight)]
-        done = subprocess.run(
-            [str(python), "-m", f"benchmarks.peers.{one.program}", *words],
-            cwd=_ROOT,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=_PATIENCE,
-            check=True,
-        )
+        command = [str(python), "-m", f"benchmarks.peers.{one.program}", *words]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=_ROOT,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                text=True,
+                timeout=_PATIENCE,
+                check=True,
+            )
+        except subprocess.SubprocessError as error:
+            say(f"{one.who}: {error}")
+            return None
     timing = Timing(**json.loads(done.stdout.splitlines()[-1]))
     speed, cpu = timing.count / timing.seconds, timing.cpu * 1e6 / timing.count
-    return _Figure(one.who, workload, in_flight, speed, cpu, timing.p50, timing.p99)
+    return _Figure(one.who, workload, in_flight, speed, cpu, timing.p50, timing.p99, one.fsync)
 
 
-def _table(figures: Sequence[_Figure], there: Sequence[Contender]) -> str:
-    ours = figures[0].sagas_per_second
-    pairs = zip(figures, there, strict=True)
-    return table([_HEADS, *(_row(figure, ours, one.fsync) for figure, one in pairs)])
+def _table(figures: Sequence[_Figure]) -> str:
+    ours = next((one.sagas_per_second for one in figures if one.who == OURS[0].who), 0.0)
+    return table([_HEADS, *(_row(figure, ours) for figure in figures)])
 
 
-def _row(figure: _Figure, ours: float, fsync: str) -> tuple[str, ...]:
+def _row(figure: _Figure, ours: float) -> tuple[str, ...]:
     return (
         figure.who,
         f"{figure.sagas_per_second:,.0f}",
@@ -127,5 +134,5 @@ def _row(figure: _Figure, ours: float, fsync: str) -> tuple[str, ...]:
         f"{figure.p50:,.2f}",
         f"{figure.p99:,.2f}",
         f"{ratio(ours, figure.sagas_per_second):.2f} x",
-        fsync,
+        figure.fsync,
     )

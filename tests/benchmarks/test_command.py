@@ -26,6 +26,14 @@ def test_what_it_does_not_understand_is_usage(words: tuple[str, ...], tmp_path: 
     assert "usage: dev.py bench" in done.stderr
 
 
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = bench(tmp_path / "file", "sqlite")
+    assert done.returncode == 1
+    assert "--folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_all_is_every_section_once() -> None:
     assert parse(["all", "sqlite"], ["dbos"]).sections == SECTIONS
     assert parse([], ["dbos"]).sections == ("sqlite",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,11 +35,21 @@ def test_a_peer_that_cannot_be_installed_is_said_to_be_missing(
 
     monkeypatch.setattr(contest, "python_of", refused)
     words = ["peers", "--rounds", "1", "--count", "2", "--folder", str(tmp_path)]
-    options = replace(parse([*words, "--in-flight", "1"], ["dbos"]))
-    report = contest.measure_peers(options)
+    report = contest.measure_peers(parse([*words, "--in-flight", "1"], ["dbos"]))
     assert report.failed
     assert {one.who for one in report.figures} == {"saga"}
     assert "dbos is missing: installing dbos failed" in report.text()
+
+
+def test_a_peer_that_breaks_down_is_left_out_and_the_others_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours has no peer installed, so its program does not find what it imports."""
+    monkeypatch.setattr(contest, "python_of", lambda *_: Path(sys.executable))
+    words = ["peers", "--rounds", "1", "--count", "2", "--folder", str(tmp_path)]
+    report = contest.measure_peers(parse([*words, "--in-flight", "1"], ["dbos"]))
+    assert report.failed
+    assert {one.who for one in report.figures} == {"saga"}
 
 
 @pytest.mark.parametrize("peer", peer_names())
