@@ -17,6 +17,7 @@ from saga.journal.sqlite import library
 
 __all__ = [
     "Driven",
+    "Written",
     "call",
     "drain",
     "feed",
@@ -25,11 +26,12 @@ __all__ = [
     "one_caller",
     "product",
     "start",
-    "wal_bytes",
+    "written",
 ]
 
 _WHO = "saga"
 _ROOM = 1000  # runs at once, as by default
+_RECORDS = "SELECT count(*) FROM journal"
 _SAMPLE = 500  # runs whose latency is read from their records
 
 
@@ -42,6 +44,16 @@ class Driven:
     cpu: float
     commits: int
     latencies: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Records, and bytes of WAL, a saga; `None` where this SQLite library keeps no WAL."""
+
+    workload: str
+    in_flight: int
+    records: float
+    wal: float | None
 
 
 def names(count: int) -> list[str]:
@@ -144,11 +156,11 @@ def product(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
         return figure(_WHO, workload, in_flight, drain(url, names(count), in_flight))
 
 
-def wal_bytes(folder: Path, workload: str, count: int, in_flight: int) -> float | None:
-    """Bytes that a saga writes to the WAL; `None` where this SQLite library keeps none.
+def written(folder: Path, workload: str, count: int, in_flight: int) -> Written:
+    """What a saga writes, its start not counted.
 
-    A reader that stands still keeps the WAL from being used anew, so that it shows them all. That
-    costs time, so nothing else is measured meanwhile.
+    A reader that stands still keeps the WAL from being used anew, so that it shows all that went
+    there. That costs time, so nothing else is measured meanwhile.
     """
     url, path = f"sqlite:///{folder / 'saga.db'}", folder / "saga.db-wal"
     with closing(Client(url)) as client:
@@ -156,11 +168,12 @@ def wal_bytes(folder: Path, workload: str, count: int, in_flight: int) -> float 
         with closing(library.connect(str(folder / "saga.db"), isolation_level=None)) as reader:
             reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             reader.execute("BEGIN")
-            reader.execute("SELECT count(*) FROM runs").fetchone()
-            if not path.exists():
-                return None
+            before = reader.execute(_RECORDS).fetchone()[0]
             drain(url, names(count), in_flight)
-            return path.stat().st_size / count
+            wal = path.stat().st_size / count if path.exists() else None
+            reader.execute("ROLLBACK")
+            after = reader.execute(_RECORDS).fetchone()[0]
+    return Written(workload, in_flight, (after - before) / count, wal)
 
 
 def call(url: str, workload: str, run_ids: Sequence[str]) -> Driven:

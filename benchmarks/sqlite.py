@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.figures import Figure, in_turn, middle, ratio, table
 from benchmarks.floor import group_floor, single_floor
 from benchmarks.options import Options
-from benchmarks.product import one_caller, product, wal_bytes
+from benchmarks.product import Written, one_caller, product, written
 from benchmarks.progress import say
 from benchmarks.report import Report
 
@@ -19,9 +19,9 @@ __all__ = ["measure_sqlite"]
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas one after the other are enough
 _HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "commits", "x one", "x group")
-_NOTES = """CPU: of the whole process, a saga. Commits: a saga; its records are 4 (happy) and 6
-(compensated). x one, x group: sagas/s against the floor that commits per transition, and against
-the one that shares commits. WAL: what a saga writes to it, the client's start not counted."""
+_NOTES = """CPU: of the whole process, a saga. x one, x group: sagas/s against the floor that
+commits per transition, and against the one that shares commits. Records, WAL and commits are what
+the orchestrator writes; the client's start, one record more, comes before."""
 
 _Way = Callable[[Path, str, int, int], Figure]
 
@@ -33,10 +33,10 @@ def measure_sqlite(options: Options) -> Report:
         for in_flight in options.in_flight or _IN_FLIGHT:
             figures = _medians(options, workload, in_flight)
             report.figures += figures
-            title = f"{workload}, {in_flight} in flight"
-            if (wal := _wal(options, workload, in_flight)) is not None:
-                report.figures.append({"workload": workload, "in_flight": in_flight, "wal": wal})
-                title += f": {wal / 1024:.1f} KB of WAL a saga"
+            made = _written(options, workload, in_flight)
+            report.figures.append(made)
+            wal = "" if made.wal is None else f" and {made.wal / 1024:.1f} KB of WAL"
+            title = f"{workload}, {in_flight} in flight; {made.records:.2f} records{wal} a saga"
             report.tables.append(f"{title}\n{_table(figures)}")
     return report
 
@@ -60,11 +60,11 @@ def _in_folder(where: Path, way: _Way, workload: str, count: int, in_flight: int
         return way(Path(folder), workload, count, in_flight)
 
 
-def _wal(options: Options, workload: str, in_flight: int) -> float | None:
-    say(f"{workload}, {in_flight} in flight: WAL")
+def _written(options: Options, workload: str, in_flight: int) -> Written:
+    say(f"{workload}, {in_flight} in flight: records and WAL")
     count = min(options.count, _ALONE if in_flight == 1 else 1000)
     with tempfile.TemporaryDirectory(prefix="sqlite-", dir=options.folder) as folder:
-        return wal_bytes(Path(folder), workload, count, in_flight)
+        return written(Path(folder), workload, count, in_flight)
 
 
 def _table(figures: Sequence[Figure]) -> str:

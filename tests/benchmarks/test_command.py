@@ -49,6 +49,8 @@ def test_the_section_sqlite_prints_tables_and_writes_json(tmp_path: Path) -> Non
     assert {one["commits"] for one in found if one["workload"] == "happy"} == {4.0}
     assert {one["commits"] for one in found if one["workload"] == "compensated"} == {6.0}
     assert all(one["sagas_per_second"] > 0 for one in found)
+    records = [one["records"] for one in figures(tmp_path, "sqlite") if "records" in one]
+    assert records == [4.0, 6.0]
     assert not list(tmp_path.glob("sqlite-*"))  # its files are gone
 
 
