@@ -13,11 +13,13 @@ from benchmarks.options import Options
 from benchmarks.product import Written, one_caller, product, written
 from benchmarks.progress import say
 from benchmarks.report import Report
+from benchmarks.waking import waking, waking_table
 
 __all__ = ["measure_sqlite"]
 
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas one after the other are enough
+_WOKEN = 100
 _HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "commits", "x one", "x group")
 _NOTES = """CPU: of the whole process, a saga. x one, x group: sagas/s against the floor that
 commits per transition, and against the one that shares commits. Records, WAL and commits are what
@@ -38,6 +40,10 @@ def measure_sqlite(options: Options) -> Report:
             wal = "" if made.wal is None else f" and {made.wal / 1024:.1f} KB of WAL"
             title = f"{workload}, {in_flight} in flight; {made.records:.2f} records{wal} a saga"
             report.tables.append(f"{title}\n{_table(figures)}")
+    with tempfile.TemporaryDirectory(prefix="sqlite-", dir=options.folder) as folder:
+        woken = waking(Path(folder), min(options.count, _WOKEN))
+    report.tables.append(waking_table(woken))
+    report.figures += woken
     return report
 
 
