@@ -18,7 +18,7 @@ from benchmarks.waking import waking, waking_table
 __all__ = ["measure_sqlite"]
 
 _IN_FLIGHT = (1, 100, 1000)
-_ALONE = 300  # sagas one after the other are enough
+_ALONE = 300  # sagas are enough where each commit is waited for alone
 _WOKEN = 100
 _HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "commits", "x one", "x group")
 _NOTES = """CPU: of the whole process, a saga. x one, x group: sagas/s against the floor that
@@ -50,12 +50,16 @@ def measure_sqlite(options: Options) -> Report:
 def _medians(options: Options, workload: str, in_flight: int) -> list[Figure]:
     """The floors and saga in turn, round after round; the median of each."""
     count = min(options.count, _ALONE) if in_flight == 1 else options.count
-    ways: dict[str, _Way] = {"one": single_floor, "group": group_floor, "saga": product}
+    ways: dict[str, tuple[_Way, int]] = {
+        "one": (single_floor, min(count, _ALONE)),
+        "group": (group_floor, count),
+        "saga": (product, count),
+    }
     if in_flight == 1:
-        ways["caller"] = one_caller
+        ways["caller"] = one_caller, count
     bound = {
-        name: partial(_in_folder, options.folder, way, workload, count, in_flight)
-        for name, way in ways.items()
+        name: partial(_in_folder, options.folder, way, workload, size, in_flight)
+        for name, (way, size) in ways.items()
     }
     rounds = in_turn(f"{workload}, {in_flight} in flight", options.rounds, bound)
     return [middle(figures) for figures in rounds.values()]
