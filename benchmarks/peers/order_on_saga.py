@@ -12,7 +12,7 @@ import os
 from contextlib import closing
 
 from benchmarks.figures import quantile
-from benchmarks.peers.timing import Task, Timing, task, tell
+from benchmarks.peers.timing import WARM_UP, Task, Timing, task, tell
 from benchmarks.product import Driven, call, drain, feed, names, start
 from saga import Client
 
@@ -21,6 +21,7 @@ __all__ = ["main"]
 
 def main(given: Task) -> None:
     """Run them and tell."""
+    call(f"sqlite:///{given.folder / 'warm-up.db'}", given.workload, names(WARM_UP))
     gc.freeze()  # as `saga orchestrator` does
     driven = _driven(given, f"sqlite:///{given.folder / 'saga.db'}")
     p50, p99 = (quantile(driven.latencies, share) for share in (0.5, 0.99))
