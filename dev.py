@@ -4,7 +4,7 @@
   demo     real orders, a real shop, processes killed on the way
   test     all tests; what follows goes to pytest (-k WORD, a path, -x)
   check    format, lint, types, imports: all of them, each time
-  bench    how fast it is; what follows goes to the benchmark
+  bench    how fast it is; its sections: bench --help
   lock     write requirements.lock anew from pyproject.toml
 
 The first call installs what requirements.lock names, by version and hash, into
@@ -284,7 +284,7 @@ def main(argv: Sequence[str]) -> int:
     verb, rest = next(iter(argv), ""), list(argv[1:])
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
-        if verb in RUNS and rest[:1] not in (["-h"], ["--help"]):
+        if verb == "bench" or (verb in RUNS and rest[:1] not in (["-h"], ["--help"])):
             return become("-m", RUNS[verb], *(rest[1:] if rest[:1] == ["--"] else rest))
         options = parser.parse_args(argv)
         return check(fix=options.fix) if verb == "check" else lock(upgrade=options.upgrade)

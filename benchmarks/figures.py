@@ -1,14 +1,17 @@
-"""What a measurement gives, as a table on the screen and as JSON in a file."""
+"""What a measurement gives: numbers, their medians over rounds, and tables of them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from statistics import median
+from typing import Any, TypeVar
 
-__all__ = ["Figure", "middle", "quantile", "table", "write_json"]
+from benchmarks.progress import say
+
+__all__ = ["Figure", "in_turn", "middle", "quantile", "ratio", "table"]
+
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +34,32 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
-def middle(rounds: Sequence[Figure]) -> Figure:
-    """The median of each number over interleaved rounds of one measurement."""
-    first = rounds[0]
-    return Figure(
-        first.who,
-        first.workload,
-        first.in_flight,
-        *(
-            median(getattr(figure, name) for figure in rounds)
-            for name in ("sagas_per_second", "cpu", "p50", "p99", "commits")
-        ),
-    )
+def ratio(ours: float, other: float) -> float:
+    """How many times `other` we are; 0 if nothing was measured."""
+    return ours / other if other else 0.0
+
+
+def in_turn(what: str, rounds: int, ways: Mapping[str, Callable[[], F]]) -> dict[str, Sequence[F]]:
+    """Every way once a round, so that all of them meet the same weather; results by name."""
+    found: dict[str, list[F]] = {name: [] for name in ways}
+    for number in range(rounds):
+        for name, way in ways.items():
+            say(f"{what}, round {number + 1} of {rounds}: {name}")
+            found[name].append(way())
+    return dict(found)
+
+
+def middle(rounds: Sequence[F]) -> F:
+    """The median of each number over the rounds of one measurement; the rest is that of the first.
+
+    `F` is a frozen dataclass. Whole numbers are sizes that were asked for, and stay.
+    """
+    first: Any = rounds[0]
+    numbers = [field.name for field in fields(first) if type(getattr(first, field.name)) is float]
+    values = {field.name: getattr(first, field.name) for field in fields(first)}
+    medians = {name: median(getattr(one, name) for one in rounds) for name in numbers}
+    made: F = type(first)(**{**values, **medians})
+    return made
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -52,11 +69,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         "  ".join(
             cell.ljust(width) if column == 0 else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        ).rstrip()
         for row in rows
     )
-
-
-def write_json(path: Path, figures: Sequence[Figure]) -> None:
-    """All figures, one object each."""
-    path.write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n")

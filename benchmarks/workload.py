@@ -6,13 +6,14 @@ step, so that two undos follow.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 
 from pydantic import BaseModel
 
-from saga import App, Call, Compensation, Effect, Refused, Saga, Step, Undo, bind, input_of
+from saga import App, Call, Compensation, Effect, Refused, Saga, Step, Undo, Wait, bind, input_of
 
-__all__ = ["COMPENSATED", "HAPPY", "TRANSITIONS", "Order", "app", "order"]
+__all__ = ["COMPENSATED", "HAPPY", "SLEEPER", "TRANSITIONS", "Order", "app", "order"]
 
 
 class Order(BaseModel):
@@ -110,10 +111,22 @@ def _saga(name: str, ship: Effect[Shipment, Parcel]) -> Saga[Order]:
     return Saga(name, given, [reserved, charged, shipped])
 
 
+def _sleeper() -> Saga[Order]:
+    given = input_of(Order)
+    reserved = Step(
+        "reserve",
+        Effect("inventory.reserve", _reserve, target=["order_id"]),
+        compensation=Compensation("inventory.release", _release),
+        args=bind(Reservation)(order_id=given.id, sku=given.sku, quantity=given.quantity),
+    )
+    return Saga("sleeper", given, [reserved, Wait("night", time=timedelta(days=30))])
+
+
 HAPPY = _saga("happy", Effect("shipping.create", _ship, target=["order_id"]))
 COMPENSATED = _saga("compensated", Effect("shipping.create", _refuse, target=["order_id"]))
 TRANSITIONS = {"happy": 4, "compensated": 6}  # durable records between the start and the end
-app = App(HAPPY, COMPENSATED)
+SLEEPER = _sleeper()  # what is asleep costs a row of an index
+app = App(HAPPY, COMPENSATED, SLEEPER)
 
 
 def order(number: int) -> Order:

@@ -21,6 +21,7 @@ from saga.machine.action_events import (
     Sending,
     Unknown,
 )
+from saga.machine.bounds import absence_bound
 from saga.machine.decide import EVENTS_MAX
 from saga.machine.events import (
     CancelRecorded,
@@ -177,10 +178,18 @@ def _sending(spec: SagaSpec, state: RunState, event: Sending, record: Record) ->
         yield 2, f"{event.key} is sent again, though it is {action.state}"
     if action.open and not provider.honours_keys:
         yield 2, f"{event.key} is sent again while unknown, where keys mean nothing"
-    if action.open and event.send_by >= action.first_at + (provider.key_life or inf):
+    forgotten = event.send_by >= action.first_at + (provider.key_life or inf)
+    if action.open and forgotten and not _is_a_persons_word(spec, action):
         yield 2, f"{event.key} is sent again after its key may be forgotten"
     if state.phase != "running" and action.direction == FORWARD and not action.open:
         yield 8, f"{event.key} goes forward in a run that is being undone"
+
+
+def _is_a_persons_word(spec: SagaSpec, action: Action) -> bool:
+    """Where the provider cannot be asked, who has looked at it says that it is to be repeated."""
+    contract = contract_of(spec, action)
+    can_ask = contract.probe and absence_bound(action, contract.provider) is not None
+    return action.wish == "same" and not can_ask
 
 
 def _approved(action: Action, record: Record) -> Iterator[Finding]:

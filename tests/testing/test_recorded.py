@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import pytest
 
 from saga.journal.records import Record
 from saga.machine.action_events import Absent, Intended, Landed, Refused, Sending, Unknown
+from saga.machine.commands import Command, Rejected, name_of
+from saga.machine.decide import Decision
 from saga.machine.events import CaseClosed, CaseOpened, Ended, Event, Started, WindingDown
 from saga.testing import World
 from saga.testing.recorded import recorded_laws
+from tests.machine.ride import Ride
+from tests.machine.sagas import line
 from tests.testing.trips import trips
 
 SPEC = trips(World()).machine_spec
@@ -221,3 +226,44 @@ def test_a_journal_as_the_machine_writes_it_breaks_none() -> None:
 def test_what_an_older_tuning_decided_is_not_judged_by_the_newer_one() -> None:
     records = BROKEN["what follows is left out"][1]
     assert list(recorded_laws(SPEC, journal([STARTED], *records), NOW + 99)) == []
+
+
+class Noted(Ride):
+    """A ride whose journal is kept."""
+
+    def tell(self, command: Command) -> Decision:
+        decision = super().tell(command)
+        if not isinstance(decision, Rejected):
+            fences = [event.fence for event in decision if isinstance(event, Sending)]
+            self.records.append(
+                Record(
+                    run_id=self.state.run_id,
+                    seq=len(self.records) + 1,
+                    at=self.now,
+                    fence=fences[0] if fences else 0,
+                    due=None,
+                    commands=(name_of(command),),
+                    events=decision,
+                )
+            )
+        return decision
+
+    @cached_property
+    def records(self) -> list[Record]:
+        return []
+
+
+def test_a_person_may_have_it_repeated_after_the_life_of_a_key_that_nobody_can_ask_about() -> None:
+    ride = Noted(line("keys"))
+    life = ride.spec.steps[0].effect.provider.key_life
+    assert life
+    while not ride.state.open_cases:
+        ride.go()
+        ride.reply("a", "unknown")
+        if not ride.state.open_cases:
+            ride.wait_until_due()
+    ride.wait(3 * life)
+    ride.resolve("a", "retry")
+    ride.wait(3 * life)  # nobody was there to send it
+    assert ride.go() == ["a"]
+    assert list(recorded_laws(ride.spec, tuple(ride.records), 0.0)) == []

@@ -1,0 +1,43 @@
+"""saga itself, as a program like those of its peers.
+
+How many sagas it runs a second depends on who starts them, so that is said: `waiting` (they have
+been started before, as another process does it), `starting` (this process starts them meanwhile)
+and, one at a time, from the call of `start` to the return of `wait`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from contextlib import closing
+
+from benchmarks.figures import quantile
+from benchmarks.peers.timing import WARM_UP, Task, Timing, task, tell
+from benchmarks.product import Driven, call, drain, feed, names, start
+from saga import Client
+
+__all__ = ["main"]
+
+
+def main(given: Task) -> None:
+    """Run them and tell."""
+    call(f"sqlite:///{given.folder / 'warm-up.db'}", given.workload, names(WARM_UP))
+    gc.freeze()  # as `saga orchestrator` does
+    driven = _driven(given, f"sqlite:///{given.folder / 'saga.db'}")
+    p50, p99 = (quantile(driven.latencies, share) for share in (0.5, 0.99))
+    tell(Timing(driven.count, driven.seconds, driven.cpu, p50, p99))
+
+
+def _driven(given: Task, url: str) -> Driven:
+    run_ids = names(given.count)
+    if given.in_flight == 1:
+        return call(url, given.workload, run_ids)
+    if os.environ.get("SAGA_BENCH_STARTS") == "meanwhile":
+        return feed(url, given.workload, run_ids, given.in_flight)
+    with closing(Client(url)) as client:
+        start(client, given.workload, run_ids)
+        return drain(url, run_ids, given.in_flight)
+
+
+if __name__ == "__main__":
+    main(task())

@@ -1,0 +1,71 @@
+"""Orchestrators as processes of their own, and what they cost by the kernel's books (Linux)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["ROOT", "Cost", "cost", "orchestrator", "until"]
+
+ROOT = Path(__file__).parents[1]
+_TICKS = os.sysconf("SC_CLK_TCK")
+_LEAVE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a process has used so far: CPU in seconds; memory that it holds now, in MB."""
+
+    cpu: float
+    memory: float
+
+
+def cost(process: subprocess.Popen[bytes]) -> Cost:
+    """By now."""
+    folder = Path("/proc") / str(process.pid)
+    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+    status = (folder / "status").read_text()
+    (resident,) = (line for line in status.splitlines() if line.startswith("VmRSS"))
+    ticks = int(fields[11]) + int(fields[12])
+    return Cost(cpu=ticks / _TICKS, memory=int(resident.split()[1]) / 1024)
+
+
+@contextmanager
+def orchestrator(
+    words: Sequence[str], log: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`python -m` these words; ended with SIGTERM if it is still there."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **(settings or {})}
+    with log.open("ab") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *words],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=stderr,
+            stderr=stderr,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(_LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def until(text: str, log: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait until a process has said something; `RuntimeError` if it ends before or never does."""
+    end = time.monotonic() + seconds
+    while text not in log.read_text(errors="replace"):
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"an orchestrator did not say {text!r}; it said:\n{log.read_text()}")
+        time.sleep(0.05)
