@@ -10,18 +10,22 @@ from benchmarks.figures import Figure, quantile
 from benchmarks.workload import COMPENSATED, HAPPY, app, order
 from saga import Client, Orchestrator
 
-__all__ = ["one_caller", "product"]
+__all__ = ["one_caller", "product", "product_at"]
 
 _WHO = "saga"
 
 
 def product(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
+    """As `product_at`, in a file of its own."""
+    return product_at(f"sqlite:///{folder / 'saga.db'}", workload, count, in_flight)
+
+
+def product_at(url: str, workload: str, count: int, in_flight: int, who: str = _WHO) -> Figure:
     """`count` runs are waiting; an orchestrator with room for `in_flight` of them begins.
 
     Claiming, reading and verifying them is part of what is measured; the clients' starts are not.
     Latency is from a run's claim to its end, by the times of its records.
     """
-    url = f"sqlite:///{folder / 'saga.db'}"
     client = Client(url)
     saga = HAPPY if workload == "happy" else COMPENSATED
     for number in range(count):
@@ -38,7 +42,7 @@ def product(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
     latencies = _latencies(client, count)
     client.close()
     return Figure(
-        _WHO,
+        who,
         workload,
         in_flight,
         count / seconds,

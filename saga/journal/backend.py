@@ -132,6 +132,10 @@ class Backend(Protocol):
         """Until the transaction ends nobody else writes to these runs; wait for who does."""
         ...
 
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        """Until the transaction ends nobody else is in here with this name; wait for who is."""
+        ...
+
     def attempt(self, connection: sa.Connection) -> AbstractContextManager[None]:
         """What fails in here leaves the transaction as it was before."""
         ...

@@ -22,6 +22,7 @@ from saga.definition.spec import (
 )
 from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered
+from saga.journal.backend import backend_of
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.journal.tables import definitions, runs
@@ -47,6 +48,9 @@ def store_definition(
     """
     new = {"digest": digest, "saga": spec["saga"], "version": spec["version"]}
     found = connection.execute(_ALIKE, new).all()
+    if not found:  # somebody else may be about to store it, and a run that is pinned to it
+        backend_of(connection).alone(connection, f"definition {digest}")
+        found = connection.execute(_ALIKE, new).all()
     values = _sealed(keys, digest, spec, now)
     missing = Tampered(f"definition {digest} is missing, or another one stands in its place")
     try:

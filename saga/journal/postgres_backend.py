@@ -30,6 +30,7 @@ __all__ = ["PostgresBackend"]
 _DIALECT = psycopg_dialect.dialect(paramstyle="format")  # type: ignore[no-untyped-call]
 _LISTED = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_\w+\]\)")
 _CAST = re.compile(r"%s::(TEXT|VARCHAR)( COLLATE \"C\")?")
+_ALONE = "SELECT pg_advisory_xact_lock(hashtextextended(%b, 0))"
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
 
@@ -95,21 +96,23 @@ class PostgresBackend:
     # ---- transactions
 
     def begin(self, connection: sa.Connection) -> None:
-        self._live(connection).execute("BEGIN", prepare=False)
+        self._begin(connection, "BEGIN")
 
     def begin_reading(self, connection: sa.Connection) -> None:
-        raw = self._live(connection)
-        raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", prepare=False)
+        self._begin(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    def _live(self, connection: sa.Connection) -> Any:
-        """The driver's connection; a new one if the last was lost."""
+    def _begin(self, connection: sa.Connection, statement: str) -> None:
+        """On a new connection, if this one turns out to be lost: nothing has been done on it."""
         if connection.invalidated:
             connection.rollback()  # what SQLAlchemy takes for a transaction: nothing of ours
         raw = driver(connection)
-        if raw.closed:
+        try:
+            raw.execute(statement, prepare=False)
+        except psycopg.OperationalError:
+            if not raw.closed:
+                raise
             self._drop(connection)
-            raw = driver(connection)
-        return raw
+            driver(connection).execute(statement, prepare=False)
 
     def _drop(self, connection: sa.Connection) -> None:
         """This connection is lost, and so are those that wait in the pool, in all likelihood."""
@@ -138,6 +141,9 @@ class PostgresBackend:
 
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         driver(connection).execute(_LOCK, [texts(run_ids)])
+
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        driver(connection).execute(_ALONE, [name])
 
     @contextmanager
     def attempt(self, connection: sa.Connection) -> Iterator[None]:

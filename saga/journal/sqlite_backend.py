@@ -119,6 +119,9 @@ class SqliteBackend:
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         """Whoever writes has locked everything."""
 
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        """The same."""
+
     @contextmanager
     def attempt(self, connection: sa.Connection) -> Iterator[None]:  # noqa: ARG002  as in the seam
         """A statement that fails changes nothing here and ends no transaction."""
