@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import sqlite3
-from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +11,6 @@ import pytest
 
 from saga import BadInput, Client, NotAllowed
 from tests.client.desk import Desk
-
-
-def sql(desk: Desk, statement: str, *values: Any) -> list[Any]:
-    with closing(sqlite3.connect(desk.database)) as connection, connection:
-        return connection.execute(statement, values).fetchall()
 
 
 def test_only_the_client_that_read_a_case_may_leave_out_what_it_saw(desk: Desk) -> None:
@@ -73,8 +66,8 @@ def test_the_case_of_a_run_that_cannot_be_read_offers_nothing_that_cannot_be_don
     desk: Desk,
 ) -> None:
     desk.run("r1", {"plain": "lose"})
-    sql(desk, "UPDATE runs SET tenant = 'other'")
+    desk.query("UPDATE runs SET tenant = 'other'")
     case = desk.client.case("r1/1")
     assert case.verdicts == {}
     assert "saga verify r1" in case.text
-    desk.database.unlink()
+    desk.broken = True
