@@ -18,15 +18,19 @@ from saga.journal.projection import Row
 
 __all__ = ["Asked", "Backend", "Hints", "Life", "Statement", "Turn", "backend_of", "driver"]
 
-Asked: TypeAlias = Callable[[Any, dict[str, Any]], list[Row]]
-"""A compiled question: the rows for a connection of the driver and the values by name."""
+Asked: TypeAlias = Callable[[Any, dict[str, Any]], Any]
+"""A compiled question: a cursor with the rows, for a connection of the driver and the values."""
 
 
 class Statement(Protocol):
     """One statement that takes rows: an insert, or an update or delete joined to them."""
 
-    def run(self, cursor: Any, rows: Sequence[Row]) -> int:
-        """Execute for every row; the number of rows changed."""
+    def run(self, cursor: Any, rows: Sequence[Row]) -> None:
+        """Execute for every row."""
+        ...
+
+    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
+        """The same; the number of rows changed."""
         ...
 
 
@@ -126,6 +130,13 @@ class Backend(Protocol):
 
     def in_transaction(self, connection: sa.Connection) -> bool:
         """Whether one is open."""
+        ...
+
+    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        """What is sent to the driver in here need not wait for the answer to what came before.
+
+        Only for statements and questions of ours; an error shows by the end at the latest.
+        """
         ...
 
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:

@@ -22,7 +22,6 @@ from saga.errors import DatabaseError
 from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
 from saga.journal.postgres_rows import ArrayStatement, register, texts
-from saga.journal.projection import Row
 from saga.journal.statements import Nameable
 
 __all__ = ["PostgresBackend"]
@@ -107,6 +106,7 @@ class PostgresBackend:
             connection.rollback()  # what SQLAlchemy takes for a transaction: nothing of ours
         raw = driver(connection)
         try:
+            raw.pgconn.consume_input()  # in a pipeline nothing else would tell by now
             raw.execute(statement, prepare=False)
         except psycopg.OperationalError:
             if not raw.closed:
@@ -139,6 +139,11 @@ class PostgresBackend:
         status = driver(connection).info.transaction_status
         return bool(status != psycopg.pq.TransactionStatus.IDLE)
 
+    @contextmanager
+    def together(self, connection: sa.Connection) -> Iterator[None]:
+        with driver(connection).pipeline():
+            yield
+
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         driver(connection).execute(_LOCK, [texts(run_ids)])
 
@@ -168,11 +173,10 @@ class PostgresBackend:
         text = _LISTED.sub(lambda found: "<> ALL (%s)" if found[1] else "= ANY (%s)", str(made))
         text = _CAST.sub("%s::text", text).replace("%s", "%b")
 
-        def ask(raw: Any, values: dict[str, Any]) -> list[Row]:
+        def ask(raw: Any, values: dict[str, Any]) -> Any:
             given = [values[name] if name in values else fixed[name] for name in names]
             parameters = [texts(one) if isinstance(one, list) else one for one in given]
-            rows: list[Row] = raw.execute(text, parameters, binary=True).fetchall()
-            return rows
+            return raw.execute(text, parameters, binary=True)
 
         return ask
 

@@ -116,6 +116,11 @@ class SqliteBackend:
     def in_transaction(self, connection: sa.Connection) -> bool:
         return bool(driver(connection).in_transaction)
 
+    @contextmanager
+    def together(self, connection: sa.Connection) -> Iterator[None]:  # noqa: ARG002  as in the seam
+        """There is nobody to wait for."""
+        yield
+
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         """Whoever writes has locked everything."""
 
@@ -137,7 +142,7 @@ class SqliteBackend:
         made = construct.compile(dialect=_DIALECT)  # type: ignore[attr-defined]
         text, names, fixed = str(made), tuple(made.positiontup), dict(made.params)
 
-        def ask(raw: Any, values: dict[str, Any]) -> list[Row]:
+        def ask(raw: Any, values: dict[str, Any]) -> Any:
             sql, parameters = text, list[Any]()
             for name in names:
                 value = values[name] if name in values else fixed[name]
@@ -146,8 +151,7 @@ class SqliteBackend:
                     parameters += value
                 else:
                     parameters.append(value)
-            rows: list[Row] = raw.execute(sql, parameters).fetchall()
-            return rows
+            return raw.execute(sql, parameters)
 
         return ask
 
@@ -254,13 +258,17 @@ class _Statement:
             for size in (2**n for n in range(_MOST.bit_length()))
         }
 
-    def run(self, cursor: Any, rows: Sequence[Row]) -> int:
-        # Python's own sqlite3 has no count of rows for a statement that begins with WITH.
-        before, at = cursor.connection.total_changes, 0
+    def run(self, cursor: Any, rows: Sequence[Row]) -> None:
+        at = 0
         while at < len(rows):
             size = min(_MOST, 1 << (len(rows) - at).bit_length() - 1)
             cursor.execute(self._texts[size], [*chain.from_iterable(rows[at : at + size])])
             at += size
+
+    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
+        # Python's own sqlite3 has no count of rows for a statement that begins with WITH.
+        before = cursor.connection.total_changes
+        self.run(cursor, rows)
         return int(cursor.connection.total_changes - before)
 
 
