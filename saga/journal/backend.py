@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import sqlalchemy as sa
 
+from saga.clock import Clock
 from saga.journal.projection import Row
 
 __all__ = ["Asked", "Backend", "Hints", "Life", "Statement", "Turn", "backend_of", "driver"]
@@ -51,6 +52,10 @@ class Hints(Protocol):
 
     def version(self, connection: sa.Connection) -> int:
         """A number that changes when another connection than this one has committed."""
+        ...
+
+    def close(self) -> None:
+        """Nobody asks any more."""
         ...
 
 
@@ -124,6 +129,10 @@ class Backend(Protocol):
         """Make it durable."""
         ...
 
+    def announce(self, connection: sa.Connection) -> None:
+        """Let others know of this transaction once it is durable, where they cannot see it."""
+        ...
+
     def rollback(self, connection: sa.Connection) -> None:
         """Undo the transaction, if the database has not done so itself."""
         ...
@@ -183,7 +192,7 @@ class Backend(Protocol):
 
     # ---- others
 
-    def hints(self) -> Hints:
+    def hints(self, clock: Clock) -> Hints:
         """New ones, for one observer."""
         ...
 

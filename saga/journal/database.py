@@ -179,6 +179,7 @@ class Database:
             self.begin(connection)
             try:
                 value = work(connection)
+                self.backend.announce(connection)
             except BaseException:
                 self.rollback(connection)
                 raise

@@ -18,9 +18,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import psycopg as psycopg_dialect
 from sqlalchemy.ext.compiler import compiles
 
+from saga.clock import Clock
 from saga.errors import DatabaseError
 from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
+from saga.journal.postgres_hints import ANNOUNCE, Notices
 from saga.journal.postgres_rows import ArrayStatement, register, texts
 from saga.journal.statements import Nameable
 
@@ -123,6 +125,9 @@ class PostgresBackend:
     def commit(self, connection: sa.Connection) -> None:
         driver(connection).execute("COMMIT", prepare=False)
 
+    def announce(self, connection: sa.Connection) -> None:
+        driver(connection).execute(ANNOUNCE)
+
     def rollback(self, connection: sa.Connection) -> None:
         if connection.invalidated:
             return
@@ -197,8 +202,8 @@ class PostgresBackend:
 
     # ---- others
 
-    def hints(self) -> _NoHints:
-        return _NoHints()
+    def hints(self, clock: Clock) -> Notices:
+        return Notices(self.connect, clock)
 
     def life(self, id_: str) -> _NoLife:  # noqa: ARG002  as in the seam
         return _NoLife()
@@ -241,16 +246,6 @@ class _NoTurn:
     @contextmanager
     def held(self) -> Iterator[None]:
         yield
-
-
-class _NoHints:
-    """Nothing tells of another's commit: the poll has to do."""
-
-    def changing(self) -> bool:
-        return False
-
-    def version(self, connection: sa.Connection) -> int:  # noqa: ARG002  as in the seam
-        return 0
 
 
 class _NoLife:

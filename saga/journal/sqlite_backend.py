@@ -42,7 +42,6 @@ class SqliteBackend:
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path, self.name = path, str(path)
         self.turn: Turn = sqlite.TurnLock(path, clock)
-        self._clock = clock
         self._presence: Presence | None = None
 
     @property
@@ -106,6 +105,9 @@ class SqliteBackend:
 
     def commit(self, connection: sa.Connection) -> None:
         driver(connection).execute("COMMIT")
+
+    def announce(self, connection: sa.Connection) -> None:
+        """The file tells."""
 
     def rollback(self, connection: sa.Connection) -> None:
         if connection.invalidated:
@@ -179,8 +181,8 @@ class SqliteBackend:
 
     # ---- others
 
-    def hints(self) -> FileHints:
-        return FileHints(self.path, self._clock)
+    def hints(self, clock: Clock) -> FileHints:
+        return FileHints(self.path, clock)
 
     def life(self, id_: str) -> LifeLock:
         return LifeLock(self.path, id_)
