@@ -114,6 +114,7 @@ class Database:
         with self._turn.held():
             self.begin(connection)
             try:
+                self.backend.plan_for_growth(connection)
                 yield connection
                 self.commit(connection)
             except BaseException:
@@ -127,6 +128,7 @@ class Database:
             try:
                 with self.backend.together(connection):
                     self.begin(connection)
+                    self.backend.plan_for_growth(connection)
                     yield connection
                     self.commit(connection)
             except BaseException:

@@ -32,6 +32,10 @@ _DIALECT = psycopg_dialect.dialect(paramstyle="format")  # type: ignore[no-untyp
 _LISTED = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_\w+\]\)")
 _CAST = re.compile(r"%s::(TEXT|VARCHAR)( COLLATE \"C\")?")
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended(%b, 0))"
+_GROWTH = (
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
+    " set_config('enable_mergejoin', 'off', true)"
+)
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
 
@@ -143,6 +147,10 @@ class PostgresBackend:
     def in_transaction(self, connection: sa.Connection) -> bool:
         status = driver(connection).info.transaction_status
         return bool(status != psycopg.pq.TransactionStatus.IDLE)
+
+    def plan_for_growth(self, connection: sa.Connection) -> None:
+        """Plans are kept: one that was made while a table was empty would read all of it later."""
+        driver(connection).execute(_GROWTH)
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:

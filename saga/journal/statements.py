@@ -47,7 +47,8 @@ class Statements:
         mine = sa.and_(
             runs.c.run_id == head.c.the_run,
             runs.c.version == head.c.expected,
-            runs.c.owner == head.c.the_owner,
+            # Not by the index of owners: one owner may have thousands of runs.
+            runs.c.owner.is_not_distinct_from(head.c.the_owner),
             runs.c.fence == head.c.the_fence,
         )
         update = _set(runs, _HEAD_VALUES, head).where(mine)
