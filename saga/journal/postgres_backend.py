@@ -34,7 +34,7 @@ _CAST = re.compile(r"%s::(TEXT|VARCHAR)( COLLATE \"C\")?")
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended(%b, 0))"
 _GROWTH = (
     "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
-    " set_config('enable_mergejoin', 'off', true)"
+    " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
 )
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
@@ -149,7 +149,10 @@ class PostgresBackend:
         return bool(status != psycopg.pq.TransactionStatus.IDLE)
 
     def plan_for_growth(self, connection: sa.Connection) -> None:
-        """Plans are kept: one that was made while a table was empty would read all of it later."""
+        """Plans are kept: one that was made while a table was empty would read all of it later.
+
+        What is switched off so counts as dear, and what is dear would be compiled first (JIT).
+        """
         driver(connection).execute(_GROWTH)
 
     @contextmanager
