@@ -19,11 +19,18 @@ from saga.journal.backend import driver
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import database_path, library, safe_wal
-from tests.databases import files_only
+from tests.databases import FileDatabases
 from tests.journal.world import KEY, RUNS, Outside, ShiftedClock, opened, serve, trip
 
-pytestmark = files_only
 Copy = Callable[[str | None], str]
+
+
+@pytest.fixture
+def databases(file_databases: FileDatabases) -> FileDatabases:
+    """Of files alone: these tests are about them."""
+    return file_databases
+
+
 ROOT = Path(__file__).parents[2]
 
 
