@@ -19,16 +19,10 @@ from saga.journal.backend import driver
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import database_path, library, safe_wal
-from tests.databases import FileDatabases
+from tests.journal.test_upgrades import databases  # noqa: F401  of files alone
 from tests.journal.world import KEY, RUNS, Outside, ShiftedClock, opened, serve, trip
 
 Copy = Callable[[str | None], str]
-
-
-@pytest.fixture
-def databases(file_databases: FileDatabases) -> FileDatabases:
-    """Of files alone: these tests are about them."""
-    return file_databases
 
 
 ROOT = Path(__file__).parents[2]
@@ -98,10 +92,11 @@ def test_an_affected_library_makes_a_truncate_file_and_syncs_fully(tmp_path: Pat
     database.close()
 
 
-@pytest.mark.usefixtures("affected")
-def test_an_affected_library_refuses_a_wal_file(copy: Copy) -> None:
+def test_an_affected_library_refuses_a_wal_file(copy: Copy, request: pytest.FixtureRequest) -> None:
+    url = copy(KEY)
+    request.getfixturevalue("affected")
     with pytest.raises(DatabaseError, match=r"WAL file and SQLite 3\.40\.1 can lose") as refused:
-        opened(copy(KEY))
+        opened(url)
     assert "pysqlite3" in refused.value.remedy
 
 
