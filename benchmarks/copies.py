@@ -16,7 +16,8 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from benchmarks.progress import Counter
-from saga.journal.database import Database, driver
+from saga.journal.backend import driver
+from saga.journal.database import Database
 from saga.journal.definitions import Specs
 from saga.journal.history import StoredRun, load_history, read_stored
 from saga.journal.projection import Row, seal_head

@@ -25,6 +25,7 @@ __all__ = [
     "names",
     "one_caller",
     "product",
+    "product_at",
     "start",
     "written",
 ]
@@ -149,11 +150,15 @@ def figure(who: str, workload: str, in_flight: int, driven: Driven) -> Figure:
 
 
 def product(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
+    """As `product_at`, in a file of its own."""
+    return product_at(f"sqlite:///{folder / 'saga.db'}", workload, count, in_flight)
+
+
+def product_at(url: str, workload: str, count: int, in_flight: int, who: str = _WHO) -> Figure:
     """`count` runs are waiting; an orchestrator with room for `in_flight` of them begins."""
-    url = f"sqlite:///{folder / 'saga.db'}"
     with closing(Client(url)) as client:
         start(client, workload, names(count))
-        return figure(_WHO, workload, in_flight, drain(url, names(count), in_flight))
+        return figure(who, workload, in_flight, drain(url, names(count), in_flight))
 
 
 def written(folder: Path, workload: str, count: int, in_flight: int) -> Written:

@@ -26,8 +26,11 @@ def upgrade() -> None:
     _orchestrators()
 
 
-def _table(name: str, *items: sa.schema.SchemaItem, rowid: bool = True) -> None:
-    op.create_table(name, *items, sqlite_strict=True, sqlite_with_rowid=rowid)
+def _table(name: str, *items: sa.schema.SchemaItem, rowid: bool = True, room: int = 100) -> None:
+    given = {"fillfactor": room} if room < 100 else None
+    op.create_table(
+        name, *items, sqlite_strict=True, sqlite_with_rowid=rowid, postgresql_with=given
+    )
 
 
 def _check(name: str, text: str) -> sa.CheckConstraint:
@@ -171,6 +174,7 @@ def _actions() -> None:
         _check("actions_intended_is_unsent", "state <> 'intended' OR attempts = 0"),
         _check("actions_sent_once", "state NOT IN ('sending', 'unknown') OR attempts >= 1"),
         rowid=False,
+        room=70,
     )
     op.create_index("ix_actions_run_id", "actions", ["run_id"])
 

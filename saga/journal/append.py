@@ -140,9 +140,9 @@ def write_appends(cursor: Any, statements: Statements, appends: Sequence[Append]
     released = [one.head for one in appends if one.hold is not None and one.hold.release]
     others = [one.head for one in appends if one.hold is None]
     changed = (
-        statements.head.run(cursor, kept)
-        + statements.head_release.run(cursor, released)
-        + statements.head_by_anyone.run(cursor, others)
+        statements.head.count(cursor, kept)
+        + statements.head_release.count(cursor, released)
+        + statements.head_by_anyone.count(cursor, others)
     )
     if changed != len(appends):
         raise Conflict(f"{len(appends) - changed} of {len(appends)} runs have moved on meanwhile")

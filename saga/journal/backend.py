@@ -14,19 +14,24 @@ from typing import Any, Protocol, TypeAlias
 
 import sqlalchemy as sa
 
+from saga.clock import Clock
 from saga.journal.projection import Row
 
 __all__ = ["Asked", "Backend", "Hints", "Life", "Statement", "Turn", "backend_of", "driver"]
 
-Asked: TypeAlias = Callable[[Any, dict[str, Any]], list[Row]]
-"""A compiled question: the rows for a connection of the driver and the values by name."""
+Asked: TypeAlias = Callable[[Any, dict[str, Any]], Any]
+"""A compiled question: a cursor with the rows, for a connection of the driver and the values."""
 
 
 class Statement(Protocol):
     """One statement that takes rows: an insert, or an update or delete joined to them."""
 
-    def run(self, cursor: Any, rows: Sequence[Row]) -> int:
-        """Execute for every row; the number of rows changed."""
+    def run(self, cursor: Any, rows: Sequence[Row]) -> None:
+        """Execute for every row."""
+        ...
+
+    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
+        """The same; the number of rows changed."""
         ...
 
 
@@ -47,6 +52,10 @@ class Hints(Protocol):
 
     def version(self, connection: sa.Connection) -> int:
         """A number that changes when another connection than this one has committed."""
+        ...
+
+    def close(self) -> None:
+        """Nobody asks any more."""
         ...
 
 
@@ -120,6 +129,10 @@ class Backend(Protocol):
         """Make it durable."""
         ...
 
+    def announce(self, connection: sa.Connection) -> None:
+        """Let others know of this transaction once it is durable, where they cannot see it."""
+        ...
+
     def rollback(self, connection: sa.Connection) -> None:
         """Undo the transaction, if the database has not done so itself."""
         ...
@@ -128,8 +141,23 @@ class Backend(Protocol):
         """Whether one is open."""
         ...
 
+    def plan_for_growth(self, connection: sa.Connection) -> None:
+        """What is planned in this transaction is to be quick however large the tables get."""
+        ...
+
+    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        """What is sent to the driver in here need not wait for the answer to what came before.
+
+        Only for statements and questions of ours; an error shows by the end at the latest.
+        """
+        ...
+
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         """Until the transaction ends nobody else writes to these runs; wait for who does."""
+        ...
+
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        """Until the transaction ends nobody else is in here with this name; wait for who is."""
         ...
 
     def attempt(self, connection: sa.Connection) -> AbstractContextManager[None]:
@@ -168,7 +196,7 @@ class Backend(Protocol):
 
     # ---- others
 
-    def hints(self) -> Hints:
+    def hints(self, clock: Clock) -> Hints:
         """New ones, for one observer."""
         ...
 

@@ -21,6 +21,7 @@ from saga.definition.spec import (
 )
 from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered
+from saga.journal.backend import backend_of
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.journal.statements import Question
@@ -62,9 +63,12 @@ def store_definition(
     """
     digest, new = spec.digest, {"digest": spec.digest, "saga": spec.name, "version": spec.version}
     missing = Tampered(f"definition {digest} is missing, or another one stands in its place")
-    found = [_Row(*row) for row in _ALIKE.ask(connection, **new)]
+    found = _ALIKE.ask(connection, **new)
+    if not found:  # somebody else may be about to store it, and a run that is pinned to it
+        backend_of(connection).alone(connection, f"definition {digest}")
+        found = _ALIKE.ask(connection, **new)
     try:
-        match found:
+        match [_Row(*row) for row in found]:
             case [] if not _pinned(connection, digest):
                 values = _sealed(keys, digest, text, now)
                 connection.execute(definitions.insert().values(**new, **values))

@@ -22,7 +22,7 @@ from saga.journal.projection import Row, action_row, case_row, head_row, turn_ro
 from saga.journal.quarantine import is_aside, is_damaged_case, is_set_aside
 from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.sealing import Keyring
-from saga.journal.statements import Question, listed
+from saga.journal.statements import Question, ask_all, listed
 from saga.journal.tables import actions, cases, instance, journal, runs, turns
 from saga.machine.evolve import evolve
 from saga.machine.state import RunState, new_state
@@ -86,15 +86,19 @@ def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, 
     found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
     is_text = backend_of(connection).is_text
     names = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
-    for row in _HEADS.ask(connection, names=names):
+    given = {"names": names}
+    heads, records, acted, opened = ask_all(
+        connection, (_HEADS, given), (_RECORDS, given), (_ACTIONS, given), (_CASES, given)
+    )
+    for row in heads:
         one = found[row[0]]
         one.head = dict(zip(_HEAD_NAMES, row, strict=False))
         one.turn = row[_HEAD_SIZE:] if row[_HEAD_SIZE] is not None else None
-    for row in _RECORDS.ask(connection, names=names):
+    for row in records:
         found[row[0]].records.append(row)
-    for row in _ACTIONS.ask(connection, names=names):
+    for row in acted:
         found[row[1]].actions.append(row)
-    for row in _CASES.ask(connection, names=names):
+    for row in opened:
         found[row[1]].cases.append(row)
     return found
 

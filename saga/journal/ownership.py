@@ -17,18 +17,19 @@ from dataclasses import dataclass, fields
 import sqlalchemy as sa
 
 from saga.journal.backend import backend_of
-from saga.journal.statements import Nameable, Question, listed
+from saga.journal.pauses import PAUSED
+from saga.journal.statements import Nameable, Question, ask_all, listed
 from saga.journal.tables import actions, orchestrators, runs
 
 __all__ = [
     "Claimed",
+    "Outlook",
     "Peer",
     "beat",
     "claim",
     "declare_dead",
     "leave",
-    "moved_on",
-    "next_due",
+    "outlook",
     "peers",
     "register",
     "release_all",
@@ -191,11 +192,14 @@ def claim(
     if limit <= 0:
         return []
     can = {"digests": list(digests), "skip": list(skip)}
-    forgotten = [
-        row for row in _MINE.ask(connection, own=own, now=now, **can) if row[0] not in held
-    ]
-    left = (_LEFT_SETTLING if settling else _LEFT).ask(connection, limit=limit, **can)
-    free = (_FREE_SETTLING if settling else _FREE).ask(connection, now=now, limit=limit, **can)
+    given = {"own": own, "now": now, "limit": limit, **can}
+    mine, left, free = ask_all(
+        connection,
+        (_MINE, given),
+        (_LEFT_SETTLING if settling else _LEFT, given),
+        (_FREE_SETTLING if settling else _FREE, given),
+    )
+    forgotten = [row for row in mine if row[0] not in held]
     if turns:
         due = [row for row in free if row[0] not in turns]
         free = [*_IN_TURN.ask(connection, names=list(turns), **can), *due]
@@ -222,14 +226,37 @@ def _take(connection: sa.Connection, own: str, names: list[str]) -> dict[str, in
         return {name: fence for taken in one_by_one for name, fence in taken.items()}
 
 
-def moved_on(connection: sa.Connection, own: str, now: float) -> dict[str, int]:
-    """Our runs that are due by the database, with their versions: others may have appended."""
-    return dict(_MOVED.ask(connection, own=own, now=now))
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What an orchestrator needs to know besides its claims.
+
+    `moved`: its runs that are due by the database, with their versions: others may have appended.
+    `paused`: `(kind, name)` of each pause. `next_due`: the earliest due time of an unowned run that
+    it can run.
+    """
+
+    moved: dict[str, int]
+    paused: frozenset[tuple[str, str]]
+    next_due: float | None
 
 
-def next_due(
-    connection: sa.Connection, digests: Collection[str], skip: Collection[str] = ()
-) -> float | None:
-    """The earliest due time of an unowned run that we can run."""
-    [(due,)] = _NEXT.ask(connection, digests=list(digests), skip=list(skip))
-    return None if due is None else float(due)
+def outlook(
+    connection: sa.Connection,
+    own: str,
+    digests: Collection[str],
+    *,
+    now: float,
+    skip: Collection[str],
+) -> Outlook:
+    """Look at all of that in one go."""
+    moved, paused, [(due,)] = ask_all(
+        connection,
+        (_MOVED, {"own": own, "now": now}),
+        (PAUSED, {}),
+        (_NEXT, {"digests": list(digests), "skip": list(skip)}),
+    )
+    return Outlook(
+        dict(moved),
+        frozenset((kind, name) for kind, name in paused),
+        None if due is None else float(due),
+    )

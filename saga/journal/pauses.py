@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from saga.journal.statements import Question
 from saga.journal.tables import pauses
 
-__all__ = ["KINDS", "Pause", "list_pauses", "pause", "paused_names", "resume"]
+__all__ = ["KINDS", "PAUSED", "Pause", "list_pauses", "pause", "resume"]
 
 KINDS = ("saga", "effect", "provider")
-_NAMES = Question(sa.select(pauses.c.kind, pauses.c.name))
+PAUSED = Question(sa.select(pauses.c.kind, pauses.c.name))
+"""Kind and name of each pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,3 @@ def resume(connection: sa.Connection, kind: str, name: str) -> bool:
 def list_pauses(connection: sa.Connection) -> list[Pause]:
     """All of them, oldest first."""
     return [Pause(*row) for row in connection.execute(sa.select(pauses).order_by(pauses.c.at))]
-
-
-def paused_names(connection: sa.Connection) -> frozenset[tuple[str, str]]:
-    """`(kind, name)` of each."""
-    return frozenset((kind, name) for kind, name in _NAMES.ask(connection))

@@ -19,7 +19,7 @@ from saga.errors import DatabaseError
 __all__ = ["connect", "is_lost", "is_text", "is_violation", "name_of", "parameters", "passes"]
 
 _LOCK_SECONDS = 30.0
-_IDLE_SECONDS = 10.0  # a process that sleeps in a transaction has locks that others wait for
+_IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
 _OLDEST = 150000
 _DEFAULTS: dict[str, Any] = {
     "application_name": "saga",

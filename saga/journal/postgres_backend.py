@@ -18,11 +18,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import psycopg as psycopg_dialect
 from sqlalchemy.ext.compiler import compiles
 
+from saga.clock import Clock
 from saga.errors import DatabaseError
 from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
+from saga.journal.postgres_hints import ANNOUNCE, Notices
 from saga.journal.postgres_rows import ArrayStatement, register, texts
-from saga.journal.projection import Row
 from saga.journal.statements import Nameable
 
 __all__ = ["PostgresBackend"]
@@ -30,6 +31,11 @@ __all__ = ["PostgresBackend"]
 _DIALECT = psycopg_dialect.dialect(paramstyle="format")  # type: ignore[no-untyped-call]
 _LISTED = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_\w+\]\)")
 _CAST = re.compile(r"%s::(TEXT|VARCHAR)( COLLATE \"C\")?")
+_ALONE = "SELECT pg_advisory_xact_lock(hashtextextended(%b, 0))"
+_GROWTH = (
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
+    " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
+)
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
 
@@ -95,21 +101,24 @@ class PostgresBackend:
     # ---- transactions
 
     def begin(self, connection: sa.Connection) -> None:
-        self._live(connection).execute("BEGIN", prepare=False)
+        self._begin(connection, "BEGIN")
 
     def begin_reading(self, connection: sa.Connection) -> None:
-        raw = self._live(connection)
-        raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", prepare=False)
+        self._begin(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    def _live(self, connection: sa.Connection) -> Any:
-        """The driver's connection; a new one if the last was lost."""
+    def _begin(self, connection: sa.Connection, statement: str) -> None:
+        """On a new connection, if this one turns out to be lost: nothing has been done on it."""
         if connection.invalidated:
             connection.rollback()  # what SQLAlchemy takes for a transaction: nothing of ours
         raw = driver(connection)
-        if raw.closed:
+        try:
+            raw.pgconn.consume_input()  # in a pipeline nothing else would tell by now
+            raw.execute(statement, prepare=False)
+        except psycopg.OperationalError:
+            if not raw.closed:
+                raise
             self._drop(connection)
-            raw = driver(connection)
-        return raw
+            driver(connection).execute(statement, prepare=False)
 
     def _drop(self, connection: sa.Connection) -> None:
         """This connection is lost, and so are those that wait in the pool, in all likelihood."""
@@ -119,6 +128,9 @@ class PostgresBackend:
 
     def commit(self, connection: sa.Connection) -> None:
         driver(connection).execute("COMMIT", prepare=False)
+
+    def announce(self, connection: sa.Connection) -> None:
+        driver(connection).execute(ANNOUNCE)
 
     def rollback(self, connection: sa.Connection) -> None:
         if connection.invalidated:
@@ -136,8 +148,23 @@ class PostgresBackend:
         status = driver(connection).info.transaction_status
         return bool(status != psycopg.pq.TransactionStatus.IDLE)
 
+    def plan_for_growth(self, connection: sa.Connection) -> None:
+        """Plans are kept: one that was made while a table was empty would read all of it later.
+
+        What is switched off so counts as dear, and what is dear would be compiled first (JIT).
+        """
+        driver(connection).execute(_GROWTH)
+
+    @contextmanager
+    def together(self, connection: sa.Connection) -> Iterator[None]:
+        with driver(connection).pipeline():
+            yield
+
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         driver(connection).execute(_LOCK, [texts(run_ids)])
+
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        driver(connection).execute(_ALONE, [name])
 
     @contextmanager
     def attempt(self, connection: sa.Connection) -> Iterator[None]:
@@ -162,11 +189,10 @@ class PostgresBackend:
         text = _LISTED.sub(lambda found: "<> ALL (%s)" if found[1] else "= ANY (%s)", str(made))
         text = _CAST.sub("%s::text", text).replace("%s", "%b")
 
-        def ask(raw: Any, values: dict[str, Any]) -> list[Row]:
+        def ask(raw: Any, values: dict[str, Any]) -> Any:
             given = [values[name] if name in values else fixed[name] for name in names]
             parameters = [texts(one) if isinstance(one, list) else one for one in given]
-            rows: list[Row] = raw.execute(text, parameters, binary=True).fetchall()
-            return rows
+            return raw.execute(text, parameters, binary=True)
 
         return ask
 
@@ -187,8 +213,8 @@ class PostgresBackend:
 
     # ---- others
 
-    def hints(self) -> _NoHints:
-        return _NoHints()
+    def hints(self, clock: Clock) -> Notices:
+        return Notices(self.connect, clock)
 
     def life(self, id_: str) -> _NoLife:  # noqa: ARG002  as in the seam
         return _NoLife()
@@ -231,16 +257,6 @@ class _NoTurn:
     @contextmanager
     def held(self) -> Iterator[None]:
         yield
-
-
-class _NoHints:
-    """Nothing tells of another's commit: the poll has to do."""
-
-    def changing(self) -> bool:
-        return False
-
-    def version(self, connection: sa.Connection) -> int:  # noqa: ARG002  as in the seam
-        return 0
 
 
 class _NoLife:

@@ -116,14 +116,24 @@ class ArrayStatement:
         after = rest.partition(")")[2]
         arrays = ", ".join(["%b"] * len(columns))
         self.text = f"{before}SELECT * FROM unnest({arrays}){after}"  # noqa: S608  our own words
+        given, _, change = self.text.rpartition(") UPDATE ")  # those with a `WITH` of their own
+        changed = f"{given}), changed AS (UPDATE {change}" if given else self.text
+        start = "" if given else "WITH changed AS ("
+        self._counting = f"{start}{changed} RETURNING 1) SELECT count(*) FROM changed"  # noqa: S608
         self._encoders = [_encoder(column) for column in columns]
 
-    def run(self, cursor: Any, rows: Sequence[Row]) -> int:
-        """Execute for every row; the number of rows changed."""
+    def run(self, cursor: Any, rows: Sequence[Row]) -> None:
+        """Execute for every row."""
+        if rows:
+            cursor.execute(self.text, self._arrays(rows))
+
+    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
+        """The same; the number of rows changed. It is asked for, which a pipeline waits for."""
         if not rows:
             return 0
-        arrays = [
-            encode(column)
-            for encode, column in zip(self._encoders, zip(*rows, strict=True), strict=True)
-        ]
-        return int(cursor.execute(self.text, arrays).rowcount)
+        (count,) = cursor.execute(self._counting, self._arrays(rows)).fetchone()
+        return int(count)
+
+    def _arrays(self, rows: Sequence[Row]) -> list[bytes]:
+        columns = zip(*rows, strict=True)
+        return [encode(column) for encode, column in zip(self._encoders, columns, strict=True)]

@@ -18,13 +18,13 @@ _COLUMNS = """
 SELECT CASE c.relkind WHEN 'v' THEN 'view ' WHEN 'm' THEN 'view ' ELSE 'table ' END || c.relname,
   string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod),
     CASE WHEN a.attnotnull THEN 'not null' END, l.collname, pg_get_expr(d.adbin, d.adrelid)),
-    ', ' ORDER BY a.attname)
+    ', ' ORDER BY a.attname) || coalesce(array_to_string(c.reloptions, ' '), '')
 FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_collation l ON l.oid = a.attcollation
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 WHERE c.relnamespace = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-GROUP BY c.relkind, c.relname
+GROUP BY c.relkind, c.relname, c.reloptions
 """
 _CONSTRAINTS = """
 SELECT 'constraint ' || conname, pg_get_constraintdef(oid) FROM pg_constraint

@@ -42,7 +42,6 @@ class SqliteBackend:
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path, self.name = path, str(path)
         self.turn: Turn = sqlite.TurnLock(path, clock)
-        self._clock = clock
         self._presence: Presence | None = None
 
     @property
@@ -107,6 +106,9 @@ class SqliteBackend:
     def commit(self, connection: sa.Connection) -> None:
         driver(connection).execute("COMMIT")
 
+    def announce(self, connection: sa.Connection) -> None:
+        """The file tells."""
+
     def rollback(self, connection: sa.Connection) -> None:
         if connection.invalidated:
             return  # interrupted in a statement: SQLAlchemy has closed it, which rolls back
@@ -116,8 +118,19 @@ class SqliteBackend:
     def in_transaction(self, connection: sa.Connection) -> bool:
         return bool(driver(connection).in_transaction)
 
+    def plan_for_growth(self, connection: sa.Connection) -> None:
+        """It plans by the indexes that there are."""
+
+    @contextmanager
+    def together(self, connection: sa.Connection) -> Iterator[None]:  # noqa: ARG002  as in the seam
+        """There is nobody to wait for."""
+        yield
+
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
         """Whoever writes has locked everything."""
+
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        """The same."""
 
     @contextmanager
     def attempt(self, connection: sa.Connection) -> Iterator[None]:  # noqa: ARG002  as in the seam
@@ -134,7 +147,7 @@ class SqliteBackend:
         made = construct.compile(dialect=_DIALECT)  # type: ignore[attr-defined]
         text, names, fixed = str(made), tuple(made.positiontup), dict(made.params)
 
-        def ask(raw: Any, values: dict[str, Any]) -> list[Row]:
+        def ask(raw: Any, values: dict[str, Any]) -> Any:
             sql, parameters = text, list[Any]()
             for name in names:
                 value = values[name] if name in values else fixed[name]
@@ -143,8 +156,7 @@ class SqliteBackend:
                     parameters += value
                 else:
                     parameters.append(value)
-            rows: list[Row] = raw.execute(sql, parameters).fetchall()
-            return rows
+            return raw.execute(sql, parameters)
 
         return ask
 
@@ -172,8 +184,8 @@ class SqliteBackend:
 
     # ---- others
 
-    def hints(self) -> FileHints:
-        return FileHints(self.path, self._clock)
+    def hints(self, clock: Clock) -> FileHints:
+        return FileHints(self.path, clock)
 
     def life(self, id_: str) -> LifeLock:
         return LifeLock(self.path, id_)
@@ -251,13 +263,17 @@ class _Statement:
             for size in (2**n for n in range(_MOST.bit_length()))
         }
 
-    def run(self, cursor: Any, rows: Sequence[Row]) -> int:
-        # Python's own sqlite3 has no count of rows for a statement that begins with WITH.
-        before, at = cursor.connection.total_changes, 0
+    def run(self, cursor: Any, rows: Sequence[Row]) -> None:
+        at = 0
         while at < len(rows):
             size = min(_MOST, 1 << (len(rows) - at).bit_length() - 1)
             cursor.execute(self._texts[size], [*chain.from_iterable(rows[at : at + size])])
             at += size
+
+    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
+        # Python's own sqlite3 has no count of rows for a statement that begins with WITH.
+        before = cursor.connection.total_changes
+        self.run(cursor, rows)
         return int(cursor.connection.total_changes - before)
 
 

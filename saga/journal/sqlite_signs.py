@@ -51,6 +51,9 @@ class FileHints:
         """A number that changes when another connection than this one has committed."""
         return int(driver(connection).execute("PRAGMA data_version").fetchone()[0])
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 class LifeLock:
     """A lock that is held for as long as this process lives, under the orchestrator's id."""

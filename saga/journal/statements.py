@@ -15,7 +15,7 @@ from saga.journal.backend import Asked, Backend, Statement, backend_of
 from saga.journal.projection import Row
 from saga.journal.tables import actions, cases, journal, runs, turns
 
-__all__ = ["Nameable", "Question", "Statements", "listed"]
+__all__ = ["Nameable", "Question", "Statements", "ask_all", "listed"]
 
 _HEAD_VALUES = (
     "phase",
@@ -47,7 +47,8 @@ class Statements:
         mine = sa.and_(
             runs.c.run_id == head.c.the_run,
             runs.c.version == head.c.expected,
-            runs.c.owner == head.c.the_owner,
+            # Not by the index of owners: one owner may have thousands of runs.
+            runs.c.owner.is_not_distinct_from(head.c.the_owner),
             runs.c.fence == head.c.the_fence,
         )
         update = _set(runs, _HEAD_VALUES, head).where(mine)
@@ -119,7 +120,19 @@ class Question:
 
     def ask(self, connection: sa.Connection, **values: Any) -> list[Row]:
         """The rows; a list among the values is for `listed`."""
+        rows: list[Row] = self.send(connection, values).fetchall()
+        return rows
+
+    def send(self, connection: sa.Connection, values: dict[str, Any]) -> Any:
+        """Ask, and leave the rows with the cursor that is given back."""
         name = connection.dialect.name
         if name not in self._asked:
             self._asked[name] = backend_of(connection).question(self._construct)
         return self._asked[name](connection.connection.driver_connection, values)
+
+
+def ask_all(connection: sa.Connection, *asked: tuple[Question, dict[str, Any]]) -> list[list[Row]]:
+    """The rows of several questions, none of which changes anything, in one go."""
+    with backend_of(connection).together(connection):
+        cursors = [question.send(connection, values) for question, values in asked]
+        return [cursor.fetchall() for cursor in cursors]

@@ -7,6 +7,8 @@ it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 __all__ = [
@@ -42,8 +44,8 @@ _whole: sa.types.TypeEngine[int] = sa.Integer().with_variant(sa.BigInteger(), "p
 _real: sa.types.TypeEngine[float] = sa.REAL().with_variant(sa.Double(), "postgresql")
 
 
-def _table(name: str, *items: sa.schema.SchemaItem, rowid: bool = True) -> sa.Table:
-    return sa.Table(name, metadata, *items, sqlite_strict=True, sqlite_with_rowid=rowid)
+def _table(name: str, *items: sa.schema.SchemaItem, rowid: bool = True, **more: Any) -> sa.Table:
+    return sa.Table(name, metadata, *items, sqlite_strict=True, sqlite_with_rowid=rowid, **more)
 
 
 def _one_of(column: str, *values: str) -> sa.CheckConstraint:
@@ -185,6 +187,7 @@ actions = _table(
     sa.CheckConstraint("state <> 'intended' OR attempts = 0", name="intended_is_unsent"),
     sa.CheckConstraint("state NOT IN ('sending', 'unknown') OR attempts >= 1", name="sent_once"),
     rowid=False,
+    postgresql_with={"fillfactor": 70},  # room for a row to grow old in its own page
 )
 sa.Index("ix_actions_run_id", actions.c.run_id)
 

@@ -116,7 +116,7 @@ class Writer:
     def _try(self, connection: sa.Connection, appends: list[Append]) -> Failure | None:
         """One transaction. After an error in doubt the head says whether it was committed."""
         try:
-            with self._database.turn(connection):
+            with self._database.batch(connection):
                 write_appends(driver(connection).cursor(), self._database.statements, appends)
         except Conflict as error:
             return Failure(error, conflict=True)

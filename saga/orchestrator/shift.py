@@ -72,7 +72,7 @@ class Shift:
         self._writer = self._errands.writer = self._writer_type(
             database, lambda outcome: self._errands.call_soon(self._runner.committed, outcome)
         )
-        self._hints, self._round = database.backend.hints(), Round(database, self._specs)
+        self._hints, self._round = database.backend.hints(clock), Round(database, self._specs)
         self._turns = Turns(clock, self._specs)
         self._runner = Runner(
             id_,
@@ -140,6 +140,7 @@ class Shift:
                 await self._background.end(_SETTLE_SECONDS)
             self._membership.close()
             await asyncio.to_thread(self._writer.close, 5.0)
+            self._hints.close()
 
     async def _drain(self, grace: float) -> None:
         """Let what is in flight finish; the beat goes on, or others would take it for lost."""

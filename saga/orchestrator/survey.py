@@ -10,8 +10,7 @@ from saga.definition.spec import SagaSpec
 from saga.errors import Tampered, UnknownRun
 from saga.journal.database import Database
 from saga.journal.history import History
-from saga.journal.ownership import moved_on, next_due
-from saga.journal.pauses import paused_names
+from saga.journal.ownership import outlook
 from saga.journal.quarantine import set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.takeup import Takeup, reread, take_up
@@ -75,9 +74,9 @@ def look(
         statements=database.statements,
     )
     watch.step(connection)
-    survey.moved = moved_on(connection, membership.id, now)
-    survey.paused = paused_names(connection)
-    survey.next_due = next_due(connection, specs, {*skip, *survey.takeup.not_ours})
+    unable = {*skip, *survey.takeup.not_ours}
+    seen = outlook(connection, membership.id, specs, now=now, skip=unable)
+    survey.moved, survey.paused, survey.next_due = seen.moved, seen.paused, seen.next_due
     return survey
 
 

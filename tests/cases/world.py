@@ -85,7 +85,15 @@ class World:
             process.send(signal.SIGCONT)
 
     def run_until_idle(self, app: App | None = None, *, debug: bool = False, **opts: Any) -> None:
-        """An orchestrator in this process, until nothing is due within a minute."""
+        """An orchestrator in this process, until nothing is due within a minute.
+
+        It would not wait for the lease of a killed one; so it is told of it, where no file says so.
+        """
+        if self.databases.kind != "sqlite":
+            for process in self.processes:
+                if not process.alive:
+                    bury = "UPDATE orchestrators SET state = 'dead' WHERE pid = ?"
+                    self.query(bury, process.pid)
 
         async def main() -> None:
             orchestrator = Orchestrator(app or self.app, self.url, **_fast(opts))

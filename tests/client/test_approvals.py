@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +30,7 @@ from saga import (
 )
 from saga.clock import Clock
 from saga.testing import check_laws
+from tests.databases import Databases
 
 
 class Payout(BaseModel):
@@ -75,9 +75,9 @@ def saga(**approval: Any) -> Saga[Payout]:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
+def client(databases: Databases) -> Iterator[Client]:
     LEDGER.clear()
-    client = Client(f"sqlite:///{tmp_path / 'saga.db'}")
+    client = Client(databases.fresh())
     yield client
     assert check_laws(client._source.url, LEDGER) == []
     client.close()

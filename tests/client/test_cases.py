@@ -77,8 +77,8 @@ def test_the_case_of_a_run_that_cannot_be_read_offers_nothing_that_cannot_be_don
     desk: Desk,
 ) -> None:
     desk.run("r1", {"plain": "lose"})
-    desk.sql("UPDATE runs SET tenant = 'other'")
+    desk.query("UPDATE runs SET tenant = 'other'")
     case = desk.client.case("r1/1")
     assert case.verdicts == {}
     assert "saga verify r1" in case.text
-    desk.database.unlink()
+    desk.broken = True

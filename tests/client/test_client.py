@@ -16,10 +16,12 @@ from saga.journal.formats import FORMAT
 from saga.journal.records import PAYLOAD_LIMIT, seal_record
 from saga.journal.sealing import Keyring
 from tests.client.desk import Desk, Doing
+from tests.databases import files_only
 
 # ---- start, show, wait
 
 
+@files_only
 def test_constructing_one_touches_no_file_and_reads_the_environment_then(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,6 +45,7 @@ def test_a_second_start_gives_the_run_and_says_since_when(desk: Desk) -> None:
     assert "completed; use another run id" in desk.start("r1").notice
 
 
+@files_only
 def test_an_input_too_large_for_a_record_creates_nothing(desk: Desk) -> None:
     with pytest.raises(BadInput, match="the limit is"):
         desk.client.start(desk.saga, Doing(secret="x" * PAYLOAD_LIMIT), run_id="r1")
@@ -84,24 +87,24 @@ def test_wait_gives_up_in_time(desk: Desk) -> None:
 
 def test_wait_notices_damage_that_nobody_has_set_aside(desk: Desk) -> None:
     desk.start("r1")
-    desk.sql("UPDATE journal SET body = replace(body, 'itself', 'ITSELF')")
+    desk.query("UPDATE journal SET body = replace(body, 'itself', 'ITSELF')")
     assert desk.client.wait("r1", 10).damaged
-    desk.database.unlink()
+    desk.broken = True
 
 
 def test_a_run_of_a_newer_version_is_neither_damaged_nor_read(desk: Desk) -> None:
     desk.start("r1")
-    ((body,),) = desk.sql("SELECT body FROM journal")
+    ((body,),) = desk.query("SELECT body FROM journal")
     newer = body.replace(f'"format":{FORMAT}', f'"format":{FORMAT + 1}', 1)
     seal = seal_record(Keyring(), "", "r1", 1, newer)
-    desk.sql("UPDATE journal SET body = ?, seal = ?", newer, seal)
+    desk.query("UPDATE journal SET body = ?, seal = ?", newer, seal)
     run = desk.client.show("r1")
     assert (run.damaged, run.steps) == (False, ())
     assert run.notice.startswith("it was written by a newer version")
     assert desk.client.why("r1").rule == "newer_version"
     (record,) = desk.client.journal("r1")
     assert "newer version" in record.damage
-    desk.database.unlink()
+    desk.broken = True
 
 
 def test_runs_are_pages_in_the_order_of_their_ids(desk: Desk) -> None:
@@ -136,15 +139,15 @@ def test_the_journal_gives_every_record_with_its_events_as_data(desk: Desk) -> N
 
 def test_the_journal_of_a_damaged_run_says_which_record(desk: Desk) -> None:
     desk.run("r1")
-    desk.sql("UPDATE journal SET body = replace(body, 'N-plain', 'N-pla1n') WHERE seq = 3")
+    desk.query("UPDATE journal SET body = replace(body, 'N-plain', 'N-pla1n') WHERE seq = 3")
     records = desk.client.journal("r1")
     assert [record.seq for record in records if record.damage] == [3]
     assert records[2].events
-    desk.sql("UPDATE journal SET body = 'gone' WHERE seq = 4")
+    desk.query("UPDATE journal SET body = 'gone' WHERE seq = 4")
     records = desk.client.journal("r1")
     assert [record.seq for record in records if record.damage] == [3, 4]
     assert records[3].events == ()
-    desk.database.unlink()
+    desk.broken = True
 
 
 # ---- cancel, report
@@ -172,7 +175,7 @@ def test_a_report_settles_an_unknown_action_and_closes_its_case(desk: Desk) -> N
     run = desk.run("r1", {"plain": "lose"})
     step = run.steps[0]
     assert step.key is not None
-    ((digest,),) = desk.sql("SELECT digest FROM actions")
+    ((digest,),) = desk.query("SELECT digest FROM actions")
     desk.ledger.append(
         {"key": step.key, "run_id": "r1", "step": "plain", "of_key": None, "at": run_at(run)}
     )

@@ -61,12 +61,12 @@ def test_cases_and_pauses_are_notices(desk: Desk) -> None:
 def test_a_damaged_run_that_has_not_ended_is_found_without_an_orchestrator(desk: Desk) -> None:
     desk.start("r1")
     desk.start("r2")
-    desk.sql("UPDATE journal SET at = at + 1 WHERE run_id = 'r2'")
+    desk.query("UPDATE journal SET at = at + 1 WHERE run_id = 'r2'")
     assert desk.client.health().damaged == ("r2",)
     assert "damaged" in codes(desk.client)
     assert desk.client.show("r2").damaged
     assert not desk.client.show("r1").damaged
-    desk.database.unlink()
+    desk.broken = True
 
 
 def test_verify_tells_how_far_it_is(desk: Desk) -> None:
@@ -81,7 +81,7 @@ def test_verify_tells_how_far_it_is(desk: Desk) -> None:
 def test_verify_of_one_run_looks_at_no_other(desk: Desk) -> None:
     desk.start("r1")
     desk.start("r2")
-    desk.sql("UPDATE runs SET tenant = 'other' WHERE run_id = 'r2'")
+    desk.query("UPDATE runs SET tenant = 'other' WHERE run_id = 'r2'")
     assert desk.client.verify("r1").ok
     found = desk.client.verify("r2")
     assert not found.ok
@@ -89,4 +89,4 @@ def test_verify_of_one_run_looks_at_no_other(desk: Desk) -> None:
     assert "tenant" in found.damages[0].text
     with pytest.raises(UnknownRun):
         desk.client.verify("r3")
-    desk.database.unlink()
+    desk.broken = True

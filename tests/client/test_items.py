@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +30,7 @@ from saga import (
 from saga.inquiries.hold import Hold
 from saga.testing import check_laws
 from tests.client.desk import SLOW, as_planned
+from tests.databases import Databases
 
 
 class Work(BaseModel):
@@ -50,8 +50,8 @@ class Done(BaseModel):
 class Office:
     """A saga over a list, whose items say what becomes of them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.url = f"sqlite:///{folder / 'saga.db'}"
+    def __init__(self, url: str) -> None:
+        self.url = url
         self.client = Client(self.url)
         self.ledger: list[dict[str, Any]] = []
 
@@ -92,9 +92,9 @@ class Office:
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def office(databases: Databases) -> Iterator[Office]:
     """A database of its own. The laws hold at the end."""
-    office = Office(tmp_path)
+    office = Office(databases.fresh())
     yield office
     office.client.close()
     assert not check_laws(office.url, office.ledger)

@@ -16,7 +16,9 @@ import pytest
 from saga import Client
 from saga.journal.sqlite import library
 from tests.client.desk import Desk
+from tests.databases import files_only
 
+pytestmark = files_only
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -30,9 +32,9 @@ def look(desk: Desk, mode: str) -> int:
 def seen_elsewhere(desk: Desk) -> list[str]:
     """The runs that another process sees; it opens, writes and closes the file, too."""
     code = (
-        "import sys; from saga import Client; from tests.client.desk import Desk\n"
-        "from pathlib import Path\n"
-        "desk = Desk(Path(sys.argv[1])); desk.start('theirs')\n"
+        "import sys; from pathlib import Path\n"
+        "from tests.client.desk import Desk; from tests.databases import FileDatabases\n"
+        "desk = Desk(FileDatabases(Path(sys.argv[1]))); desk.start('theirs')\n"
         "print(*[run.id for run in desk.client.runs()])\n"
     )
     command = [sys.executable, "-c", code, str(desk.database.parent)]

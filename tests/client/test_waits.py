@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -30,6 +27,7 @@ from saga import (
     input_of,
 )
 from saga.testing import run
+from tests.databases import Databases
 
 
 class Order(BaseModel):
@@ -62,8 +60,8 @@ GIVEN = Order(id="o1", ship_at=datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'saga.db'}"
+def url(databases: Databases) -> str:
+    return databases.fresh()
 
 
 @pytest.fixture
@@ -88,19 +86,22 @@ def test_what_a_signal_brings_is_the_receipt_that_later_steps_use(client: Client
     assert done.steps[1].receipt["at"] == "2026-01-01T00:00:00+00:00"
 
 
-def test_a_sleeping_run_belongs_to_nobody_and_is_due_at_its_limit(client: Client, url: str) -> None:
+def test_a_sleeping_run_belongs_to_nobody_and_is_due_at_its_limit(
+    databases: Databases, client: Client, url: str
+) -> None:
     asyncio.run(idle(url))
     asleep = client.show("o1")
     assert (asleep.phase, asleep.steps[0].state) == ("running", "intended")
     assert asleep.due_at is not None
     assert asleep.due_at - asleep.started_at >= timedelta(days=3)
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        assert connection.execute("SELECT owner FROM runs").fetchall() == [(None,)]
-        plan = connection.execute(
+    assert databases.query(url, "SELECT owner FROM runs") == [(None,)]
+    if databases.kind == "sqlite":
+        plan = databases.query(
+            url,
             "EXPLAIN QUERY PLAN SELECT min(due_at) FROM runs "
-            "WHERE owner IS NULL AND due_at IS NOT NULL"
-        ).fetchall()
-    assert "ix_runs_claim" in plan[0][3]  # sleeping runs cost a row of this index each
+            "WHERE owner IS NULL AND due_at IS NOT NULL",
+        )
+        assert "ix_runs_claim" in plan[0][3]  # sleeping runs cost a row of this index each
     why = client.why("o1")
     (waits,) = [hold for hold in why.holds if hold.rule == "waits"]
     assert (waits.next_at, why.next_wake_up) == (asleep.due_at, asleep.due_at)

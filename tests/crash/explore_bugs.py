@@ -87,8 +87,9 @@ _ASKED_FOR = (
 +            head.c.expected.is_not(None),
 """,
             "journal.statements ": """
--        self.record = Statement(sa.insert(journal), dialect)
-+        self.record = Statement(sa.insert(journal).prefix_with("OR REPLACE"), dialect)
+-        self.record = _insert(backend, journal)
++        replacing = sa.insert(journal).prefix_with("OR REPLACE")
++        self.record = backend.statement(replacing, [*journal.c])
 """,
         },
         WELL,
@@ -99,7 +100,7 @@ _ASKED_FOR = (
         "no fence",
         {
             "journal.statements": """
--            runs.c.owner == head.c.the_owner,
+-            runs.c.owner.is_not_distinct_from(head.c.the_owner),
 -            runs.c.fence == head.c.the_fence,
 +            head.c.the_owner.is_not(None),
 +            head.c.the_fence.is_not(None),

