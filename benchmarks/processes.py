@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOT", "Cost", "cost", "orchestrator", "until"]
+__all__ = ["ROOT", "Cost", "cost", "orchestrator", "stop_between_writes", "until"]
 
 ROOT = Path(__file__).parents[1]
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -69,3 +71,17 @@ def until(text: str, log: Path, process: subprocess.Popen[bytes], seconds: float
         if process.poll() is not None or time.monotonic() > end:
             raise RuntimeError(f"an orchestrator did not say {text!r}; it said:\n{log.read_text()}")
         time.sleep(0.05)
+
+
+def stop_between_writes(process: subprocess.Popen[bytes], database: Path) -> None:
+    """SIGSTOP, while it is not writing: SQLite lets nobody write past a writer that sleeps."""
+    with database.with_name(database.name + "-turn").open("rb") as file:
+        while True:
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                process.send_signal(signal.SIGCONT)
+            else:
+                return

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.figures import table
 from benchmarks.held_up import READY, Ledger, Numbered, numbered
 from benchmarks.options import Options
-from benchmarks.processes import orchestrator, until
+from benchmarks.processes import orchestrator, stop_between_writes, until
 from benchmarks.progress import Counter, say
 from benchmarks.report import Report
 from saga import Client
@@ -95,7 +95,10 @@ def _times(
             until(READY, heir_log, heir, _PATIENCE)
             lost_id = lost_log.read_text().split()[0]
             say(f"{how} with {watch.in_flight():,} calls in flight")
-            lost.send_signal(number)
+            if number == signal.SIGSTOP:
+                stop_between_writes(lost, folder / "saga.db")
+            else:
+                lost.send_signal(number)
             began = time.monotonic()
             first = watch.until("is taken up", 1, lambda: runs - watch.owned_by(lost_id))
             taken = watch.until("are taken up", runs, lambda: runs - watch.owned_by(lost_id))

@@ -108,7 +108,7 @@ def _way_down(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None
     failed: tuple[Action, str] | None = None
     for action in state.moving.values():
         if action.direction != FORWARD or action.state in ("sending", "unknown"):
-            continue  # the undo of what landed late goes its own way
+            continue  # under way; and the undo of what landed late goes its own way
         move = next_move(spec, state, action, now)
         if move is not None and move.next is Next.FAIL:
             failed = action, move.why

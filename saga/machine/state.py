@@ -219,7 +219,7 @@ class RunState:
     progress: list[Progress] = field(default_factory=list)  # by step
     spreads: bool = False  # some step is an `Each`
     savepoints: dict[str, str] = field(default_factory=dict)  # undoing | instead; else not reached
-    way_back: dict[int, WayBack] = field(default_factory=dict)  # by step, from its turn on
+    way_back: dict[int, WayBack] = field(default_factory=dict)  # by step, once it is undone
     frontier: set[int] = field(default_factory=set)  # steps that have undos to begin
     # by savepoint, "" for the run: forward actions that are not settled on the way back
     standing: dict[str, int] = field(default_factory=dict)
@@ -274,6 +274,7 @@ class RunState:
 
 def step_of(steps: Sequence[StepSpec], action: Action) -> StepSpec:
     """The step that an action is of, or the alternative of it."""
+    # As `choice`, written out: this is asked dozens of times a run.
     step = steps[action.step]
     return step.instead[action.choice - 1] if action.choice else step
 

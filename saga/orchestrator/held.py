@@ -79,7 +79,7 @@ class Held:
         return bool(self.writing or self.stale or self.mailbox or self.calls or self.probes)
 
     @property
-    def in_doubt(self) -> list[str]:
+    def left_behind(self) -> list[str]:
         """The keys of what is in flight, or still in a thread, by what is recorded."""
         asked = self.state.spending.asking if self.state.spending is not None else ()
         sent = [

@@ -74,7 +74,7 @@ class Runner:
         """A run is ours now. What its last owner had in flight is unknown."""
         run = held(saga, history, fence)
         self.runs[run.run_id] = run
-        run.mailbox += lost(run.in_doubt)
+        run.mailbox += lost(run.left_behind)
         self.touch(run)
 
     def deliver(self, run: Held, letter: Letter) -> None:

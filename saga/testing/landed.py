@@ -232,13 +232,14 @@ def _order(run: _Run) -> Iterator[Finding]:
 def _behind(state: RunState, index: int) -> list[int]:
     """What may not land once a step is undone: all that follows it.
 
-    Where it was undone back to a savepoint the run has gone on, and what follows on the path taken
-    follows the other steps.
+    Where it was undone back to a savepoint the run has gone on, and only what lies behind the same
+    savepoint may not.
     """
-    after = successors(state, index)
-    if is_on_path(state, state.steps[index]):
-        return after
-    return [one for one in after if not is_on_path(state, state.steps[one])]
+    after, step = successors(state, index), state.steps[index]
+    for name, alternative in reversed(step.path):
+        if not alternative and state.savepoints.get(name) == "instead":
+            return [one for one in after if (name, False) in state.steps[one].path]
+    return after
 
 
 def _really(run: _Run) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from saga.journal.records import RECORD_LIMIT
 from tests.cli.doing import sql, until
 from tests.cli.shell import Shell
 
@@ -66,7 +67,6 @@ app = App(Saga("campaign", campaign, [mails]), Saga("slow", campaign, [slow]),
           Saga("lost", campaign, [lost]))
 """
 PEOPLE, MANY = 40, 1500
-LIMIT = 256 * 1024  # bytes of a record
 
 
 def begin(shell: Shell, saga: str, count: int) -> None:
@@ -104,7 +104,7 @@ def test_four_hundred_calls_of_a_dead_process_are_asked_about_once_each(shell: S
     asked = (shell.folder / "asked").read_text().split()
     assert sorted(asked) == sorted(f"p{n}" for n in range(400))
     assert len(shell.ledger()) == 450
-    assert longest_record(shell) < LIMIT
+    assert longest_record(shell) < RECORD_LIMIT
 
 
 def test_a_run_with_fifteen_hundred_open_cases_can_be_cancelled(shell: Shell) -> None:
@@ -113,7 +113,7 @@ def test_a_run_with_fifteen_hundred_open_cases_can_be_cancelled(shell: Shell) ->
     assert sql(shell, "SELECT count(*) FROM cases WHERE state = 'open'") == [(MANY,)]
     cancelled = shell.saga("cancel", "c1", "--reason", "nobody answers")
     assert cancelled.code == 0, cancelled.err
-    assert longest_record(shell) < LIMIT
+    assert longest_record(shell) < RECORD_LIMIT
     assert sql(shell, "SELECT phase FROM runs") == [("compensating",)]
     ((left,),) = sql(shell, "SELECT count(*) FROM cases WHERE state = 'open'")
     assert 0 < left < MANY  # the rest is answered by the next records

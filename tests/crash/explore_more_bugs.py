@@ -16,8 +16,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "what a dead owner had in flight stays in flight",
         {
             "orchestrator.runner": """
--        run.mailbox += lost(run.in_doubt)
-+        run.mailbox += lost(run.in_doubt) if self.brake.stopping else []
+-        run.mailbox += lost(run.left_behind)
++        run.mailbox += lost(run.left_behind) if self.brake.stopping else []
 """
         },
         _WELL,

@@ -35,6 +35,9 @@ UNSEEN = {
 """A broken promise that cannot be seen, and the sentence of the design that leaves it out."""
 
 
+_NOTHING = "false completed: there is no effect"
+
+
 @dataclass
 class Verdict:
     """`wrong`: what should not be. `excused`: wrong ends that nobody could see, by promise.
@@ -65,7 +68,7 @@ def judge(client: Client, url: str, dump: Path, started: Sequence[str]) -> Verdi
         for run in page:
             missing.discard(run.id)
             verdict.outcomes[run.outcome or ("open case" if run.cases else "not ended")] += 1
-            _note(verdict, run.id, excuses[run.id], _of_run(run, books["standing"]))
+            _note(verdict, run.id, excuses[run.id], _of_run(client, run, books["standing"]))
     verdict.wrong += [f"{run}: acknowledged, and not there" for run in sorted(missing)]
     for one in check_laws(url, books["lines"]):
         _note(verdict, one.run_id, excuses[one.run_id], [(None, f"{one}")])
@@ -88,7 +91,9 @@ def _note(
             verdict.excused[f"{excuse}: {what.partition(' [')[0] if place else 'a law'}"] += 1
 
 
-def _of_run(run: Run, standing: Mapping[str, Sequence[str]]) -> Iterator[tuple[str | None, str]]:
+def _of_run(
+    client: Client, run: Run, standing: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str | None, str]]:
     if run.damaged:
         yield None, "is damaged"
     elif run.cases:
@@ -98,7 +103,17 @@ def _of_run(run: Run, standing: Mapping[str, Sequence[str]]) -> Iterator[tuple[s
     else:
         free = {line.key for line in run.settlement if line.fate == "accepted"}
         yield from _lines(run, standing, free)
-        yield from _net(run, standing, free)
+        for place, what in _net(run, standing, free):
+            if what.startswith(_NOTHING) and place in _went_without(client, run):
+                continue
+            yield place, what
+
+
+def _went_without(client: Client, run: Run) -> set[str]:
+    """What was skipped, also where it has landed late since then and was undone."""
+    places = {line.key: place_of(line.step, line.item) for line in run.settlement}
+    events = [event for record in client.journal(run.id) for event in record.events]
+    return {places[event["key"]] for event in events if event["kind"] == "skipped"}
 
 
 def _lines(
@@ -146,7 +161,7 @@ def _net(
         if run.outcome != "completed" and net and not _reads_only(run, step):
             yield place, f"false {run.outcome}: an effect stands [{place}]"
         if run.outcome == "completed" and not net and (step, item) not in skipped:
-            yield place, f"false completed: there is no effect [{place}]"
+            yield place, f"{_NOTHING} [{place}]"
 
 
 def _reads_only(run: Run, step: str) -> bool:
