@@ -2,7 +2,7 @@
 """The one way to try, test and check this checkout, from a bare Python 3.11 with pip.
 
   demo     real orders, a real shop, processes killed on the way
-  test     all tests; what follows goes to pytest (-k WORD, a path, -x)
+  test     all tests, on every core; what follows goes to pytest (-k WORD, -n 0)
   check    format, lint, types, imports: all of them, each time
   bench    how fast it is; its sections: bench --help
   lock     write requirements.lock anew from pyproject.toml
@@ -49,7 +49,9 @@ SOURCES = re.compile(
     r"|UV_(CONFIG_FILE|HTTP_TIMEOUT|INSECURE_HOST|LINK_MODE|NATIVE_TLS|OFFLINE|SYSTEM_CERTS)"
     r"|(PIP|UV)_(.*INDEX.*|FIND_LINKS|KEYRING_PROVIDER|(NO_)?CACHE(_DIR)?)"
 )
-RUNS = {"demo": "examples.order_flow.demo", "test": "pytest", "bench": "benchmarks"}
+RUNS = {"demo": "examples.order_flow.demo", "bench": "benchmarks"}
+# A file is never split: what is counted at its end is what all its tests have seen.
+RUNS["test"] = "pytest -n auto --dist loadfile"
 
 
 class Stop(Exception):
@@ -224,10 +226,8 @@ def clear(place: Path) -> None:
     if entries and entries[-1].name != OURS:
         raise Stop(f"{place} was not made by dev.py: remove it, or set SAGA_DEV_VENV elsewhere")
     for path in entries:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        remove = shutil.rmtree if path.is_dir() and not path.is_symlink() else os.unlink
+        remove(path)
     place.rmdir()
 
 
@@ -285,7 +285,7 @@ def main(argv: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         if verb == "bench" or (verb in RUNS and rest[:1] not in (["-h"], ["--help"])):
-            return become("-m", RUNS[verb], *(rest[1:] if rest[:1] == ["--"] else rest))
+            return become("-m", *RUNS[verb].split(), *(rest[1:] if rest[:1] == ["--"] else rest))
         options = parser.parse_args(argv)
         return check(fix=options.fix) if verb == "check" else lock(upgrade=options.upgrade)
     except (OSError, Stop) as reason:

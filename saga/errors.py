@@ -20,11 +20,14 @@ __all__ = [
 
 
 class SagaError(Exception):
-    """Base of all errors of this package. `remedy` says what to do, if the text does not."""
+    """Base of all errors of this package. `remedy` says what to do, if the text does not.
+
+    What it quotes of damaged rows may be bytes that are no text: every log and file can take it.
+    """
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = message.encode("utf-8", "backslashreplace").decode()
+        super().__init__(self.message)
         self.remedy = remedy
 
     def __str__(self) -> str:

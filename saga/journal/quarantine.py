@@ -40,7 +40,7 @@ def set_aside(connection: sa.Connection, keys: Keyring, run_id: str, why: str, n
     if since is not None:
         return
     case_id = _free_id(connection, run_id, len(known) + 1)
-    why = why.encode("utf-8", "backslashreplace").decode()[:_WHY_LONGEST]
+    why = why[:_WHY_LONGEST]
     values = {
         "case_id": case_id,
         "run_id": run_id,
