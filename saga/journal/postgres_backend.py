@@ -172,7 +172,7 @@ class PostgresBackend:
         raw.execute("SAVEPOINT attempt", prepare=False)
         try:
             yield
-        except psycopg.Error:
+        except Exception:
             raw.execute("ROLLBACK TO SAVEPOINT attempt", prepare=False)
             raise
         raw.execute("RELEASE SAVEPOINT attempt", prepare=False)

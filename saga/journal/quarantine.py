@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from saga.errors import Tampered
+from saga.journal.backend import backend_of
 from saga.journal.projection import Row
 from saga.journal.sealing import Keyring
 from saga.journal.tables import cases, runs
@@ -28,17 +29,20 @@ _KIND, _SEALED = _NAMES.index("kind"), _NAMES.index("key_id")
 _log = logging.getLogger("saga")
 
 
-def set_aside(connection: sa.Connection, keys: Keyring, run_id: str, why: str, now: float) -> None:
-    """Mark the run, free it, open its case unless one is open; log it."""
+def set_aside(connection: sa.Connection, keys: Keyring, run_id: str, why: str, now: float) -> bool:
+    """Mark the run, free it, open its case unless one is open; log it.
+
+    False if its row takes no mark: the next look would find it again.
+    """
     known = connection.execute(
         sa.select(cases.c.state, cases.c.opened_at).where(
             cases.c.run_id == run_id, cases.c.kind == DAMAGED
         )
     ).all()
     since = next((case.opened_at for case in known if case.state == "open"), None)
-    _mark(connection, run_id, now if since is None else since)
+    marked = _mark(connection, run_id, now if since is None else since)
     if since is not None:
-        return
+        return marked
     case_id = _free_id(connection, run_id, len(known) + 1)
     why = why[:_WHY_LONGEST]
     values = {
@@ -53,6 +57,7 @@ def set_aside(connection: sa.Connection, keys: Keyring, run_id: str, why: str, n
     row = seal_case(keys, [values.get(name) for name in _NAMES])
     connection.execute(cases.insert().values(row))
     _log.error("case %s opened (damaged): %s", case_id, why)
+    return marked
 
 
 def is_damaged_case(row: Row) -> bool:
@@ -102,13 +107,16 @@ def _sealed_text(row: Row) -> str:
         return ""
 
 
-def _mark(connection: sa.Connection, run_id: str, since: float) -> None:
+def _mark(connection: sa.Connection, run_id: str, since: float) -> bool:
     mark = runs.update().values(quarantined_at=since, owner=None)
     try:
-        connection.execute(mark.where(runs.c.run_id == run_id))
+        with backend_of(connection).attempt(connection):
+            connection.execute(mark.where(runs.c.run_id == run_id))
     except sa.exc.IntegrityError as error:
-        # Not even the mark fits into what is left of this row. It can have no owner then either.
+        # Not even the mark fits into what is left of this row, or its definition is gone.
         _log.error("run %s cannot be marked as set aside: %s", run_id, error.orig)
+        return False
+    return True
 
 
 def _free_id(connection: sa.Connection, run_id: str, number: int) -> str:

@@ -43,7 +43,7 @@ class Takeup:
     """What one claim brought. `full`: there was as much as we asked for, so there may be more."""
 
     taken: list[Taken] = field(default_factory=list)
-    not_ours: list[str] = field(default_factory=list)  # written by a newer version
+    unable: list[str] = field(default_factory=list)  # of a newer version, or takes no mark
     damaged: list[str] = field(default_factory=list)
     full: bool = False
 
@@ -86,11 +86,12 @@ def take_up(
         try:
             history = load_history(connection, keys, cache, run.run_id, stored[run.run_id])
         except NewerFormat:
-            takeup.not_ours.append(run.run_id)
+            takeup.unable.append(run.run_id)
             connection.execute(runs.update().where(runs.c.run_id == run.run_id).values(owner=None))
         except (Tampered, UnknownRun) as damage:
             takeup.damaged.append(run.run_id)
-            set_aside(connection, keys, run.run_id, str(damage), now)
+            if not set_aside(connection, keys, run.run_id, str(damage), now):
+                takeup.unable.append(run.run_id)
         else:
             if run.fence:
                 if run.run_id in turns:

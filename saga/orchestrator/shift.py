@@ -89,7 +89,7 @@ class Shift:
         )
         self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
         self._background, self._nap = Background(), Nap()
-        self._skip: set[str] = set()  # runs that a newer version has written
+        self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
         self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._data_version = 0
@@ -193,7 +193,7 @@ class Shift:
             return
         if beating:
             self._membership.renewed()
-        self._skip.update(survey.takeup.not_ours)
+        self._skip.update(survey.takeup.unable)
         for taken in survey.takeup.taken:
             saga = self._sagas[taken.history.state.definition]
             self._runner.take(saga, taken.history, taken.fence)

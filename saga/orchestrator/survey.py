@@ -74,7 +74,7 @@ def look(
         statements=database.statements,
     )
     watch.step(connection)
-    unable = {*skip, *survey.takeup.not_ours}
+    unable = {*skip, *survey.takeup.unable}
     seen = outlook(connection, membership.id, specs, now=now, skip=unable)
     survey.moved, survey.paused, survey.next_due = seen.moved, seen.paused, seen.next_due
     return survey
@@ -101,7 +101,8 @@ def look_again(
     try:
         return reread(connection, database.keys, own, specs, run.run_id, run.fence)
     except (Tampered, UnknownRun) as damage:
-        set_aside(connection, database.keys, run.run_id, str(damage), database.now())
+        if not set_aside(connection, database.keys, run.run_id, str(damage), database.now()):
+            skip.add(run.run_id)
     except NewerFormat:
         skip.add(run.run_id)
     return None

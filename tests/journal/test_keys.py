@@ -149,7 +149,7 @@ def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[lis
             settling=False,
             statements=database.statements,
         )
-    return takeup.not_ours, takeup.damaged
+    return takeup.unable, takeup.damaged
 
 
 def test_a_client_that_lacks_the_new_key_is_told_so(copy: Copy) -> None:
