@@ -54,6 +54,10 @@ class Hints(Protocol):
         """A number that changes when another connection than this one has committed."""
         ...
 
+    def caught_up(self) -> None:
+        """We have just had the turn to write: whatever others have committed can be seen."""
+        ...
+
     def close(self) -> None:
         """Nobody asks any more."""
         ...

@@ -54,6 +54,9 @@ class Notices:
         self._told = self._heard
         return self._told
 
+    def caught_up(self) -> None:
+        """A notice comes with its commit."""
+
     def _listen(self) -> None:
         self._again_at = self._clock.monotonic() + _AGAIN_SECONDS
         with suppress(psycopg.Error):

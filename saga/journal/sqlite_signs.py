@@ -19,13 +19,14 @@ from saga.journal.backend import driver
 __all__ = ["FileHints", "LifeLock"]
 
 _SUSPECT_SECONDS = 1.0  # a file changes before its commit is durable and can be seen
+_TICK_SECONDS = 0.02  # two changes of a file within less may have the same time
 
 
 class FileHints:
     """Whether it is worth while to ask for the `data_version`."""
 
     def __init__(self, database: Path, clock: Clock) -> None:
-        self._files = (database, database.with_name(database.name + "-wal"))
+        self._files = (str(database), f"{database}-wal")  # looked at hundreds of times a second
         self._clock = clock
         self._seen: tuple[tuple[int, int], ...] = ()
         self._until = 0.0  # monotonic
@@ -37,11 +38,15 @@ class FileHints:
             self._seen, self._until = seen, now + _SUSPECT_SECONDS
         return now < self._until
 
+    def caught_up(self) -> None:
+        """Nobody's commit is under way; else our own beat would be looked into for a second."""
+        self._seen, self._until = self._look(), self._clock.monotonic() + _TICK_SECONDS
+
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []
         for file in self._files:
             try:
-                status = file.stat()
+                status = os.stat(file)  # noqa: PTH116  see above
             except FileNotFoundError:
                 continue
             found.append((status.st_mtime_ns, status.st_size))

@@ -187,6 +187,7 @@ class Shift:
             )
         )
         survey = await self._runner.beside(work)
+        self._hints.caught_up()
         self._complaint = ""
         if not survey.alive or not self._membership.holds:
             self._lost()
@@ -218,17 +219,18 @@ class Shift:
         if due > now:
             until = min(until, self._clock.monotonic() + due - now)
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
+        changing = self._hints.changing()
         while not self.over and self._clock.monotonic() < until:
             if any(end() for end in ends) or (self._more and self._room.left >= self._room.half):
                 return
             if due != self._due() and self._due() <= self._clock.now():
                 return
             # With nothing to do while somebody writes, the next run may be there any moment.
-            eager = _EAGER if not self._runner.runs and self._hints.changing() else 1
+            eager = _EAGER if changing and not self._runner.runs else 1
             await self._nap.take(min(self._hint_seconds * eager, until - self._clock.monotonic()))
-            if self._clock.monotonic() < self._rested_at:
-                continue
-            if self._hints.changing() and await self._others_wrote():
+            changing = self._hints.changing()
+            rested = self._clock.monotonic() >= self._rested_at
+            if changing and rested and await self._others_wrote():
                 return
 
     def _gone(self) -> None:
