@@ -10,6 +10,7 @@ from benchmarks.growth import measure_growth
 from benchmarks.options import Options, parse
 from benchmarks.peers.catalogue import peer_names
 from benchmarks.peers.contest import measure_peers
+from benchmarks.postgres import measure_postgres
 from benchmarks.progress import say
 from benchmarks.recovery import measure_recovery
 from benchmarks.report import Report, write_json
@@ -19,6 +20,7 @@ __all__ = ["main"]
 
 _MEASURES: Mapping[str, Callable[[Options], Report]] = {
     "sqlite": measure_sqlite,
+    "postgres": measure_postgres,
     "peers": measure_peers,
     "growth": measure_growth,
     "recovery": measure_recovery,

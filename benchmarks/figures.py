@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 from benchmarks.progress import say
 
-__all__ = ["Figure", "in_turn", "middle", "quantile", "ratio", "table"]
+__all__ = ["Figure", "beside_floors", "in_turn", "middle", "quantile", "ratio", "table"]
+
+_HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "commits", "x one", "x group")
 
 F = TypeVar("F")
 
@@ -71,4 +73,23 @@ def table(rows: Sequence[Sequence[str]]) -> str:
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
+    )
+
+
+def beside_floors(figures: Sequence[Figure]) -> str:
+    """The table of figures of which the first two are the floors, one commit each and shared."""
+    single, group, *_ = figures
+    return table([_HEADS, *(_row(figure, single, group) for figure in figures)])
+
+
+def _row(figure: Figure, single: Figure, group: Figure) -> tuple[str, ...]:
+    return (
+        figure.who,
+        f"{figure.sagas_per_second:,.0f}",
+        f"{figure.cpu:.0f}",
+        f"{figure.p50:.2f}",
+        f"{figure.p99:.2f}",
+        f"{figure.commits:.3f}",
+        f"{ratio(figure.sagas_per_second, single.sagas_per_second):.2f}",
+        f"{ratio(figure.sagas_per_second, group.sagas_per_second):.2f}",
     )

@@ -1,4 +1,4 @@
-"""Hand-written floors: the same durable writes with the same SQLite library, and nothing else.
+"""Hand-written floors: the same durable writes with the same driver, and nothing else.
 
 Per transition one record of the size of ours, the run's head, the action that begins and the one
 that ends. No retries, leases, validation, seals or recovery: what the disk and Python allow. One
@@ -11,50 +11,31 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from benchmarks.figures import Figure, quantile
 from benchmarks.workload import TRANSITIONS, order
-from saga.journal.sqlite import library, safe_wal
 
-__all__ = ["group_floor", "single_floor"]
+__all__ = ["Rows", "Store", "group_floor", "names", "single_floor"]
 
 Rows: TypeAlias = tuple[tuple[Any, ...], ...]
 Write: TypeAlias = Callable[[Rows], Awaitable[None]]
 
-_TABLES = """
-CREATE TABLE runs (saga TEXT PRIMARY KEY, phase TEXT, version INTEGER, owner TEXT, due_at REAL);
-CREATE INDEX claims ON runs (due_at) WHERE owner IS NULL AND due_at IS NOT NULL;
-CREATE TABLE journal (
-    saga TEXT, seq INTEGER, at REAL, body TEXT, PRIMARY KEY (saga, seq)
-) WITHOUT ROWID;
-CREATE TABLE actions (key TEXT PRIMARY KEY, saga TEXT, state TEXT, intent TEXT, receipt TEXT);
-CREATE INDEX actions_of ON actions (saga);
-"""
-_STATEMENTS = (
-    "UPDATE runs SET phase = ?, version = ?, due_at = ? WHERE saga = ? AND version = ?",
-    "INSERT INTO journal VALUES (?, ?, ?, ?)",
-    "UPDATE actions SET state = ?, receipt = ? WHERE key = ?",
-    "INSERT INTO actions VALUES (?, ?, ?, ?, ?)",
-)
 _DIGEST = "0" * 500  # digests, keys and names: a record of ours has about 900 bytes
 
 
-def _connect(path: Path, count: int) -> Any:
-    connection = library.connect(str(path), isolation_level=None, check_same_thread=False)
-    wal = safe_wal(library.sqlite_version_info)
-    connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.executescript(_TABLES)
-    connection.execute("BEGIN IMMEDIATE")
-    connection.executemany(
-        "INSERT INTO runs VALUES (?, 'running', 1, 'floor', 0)",
-        [(_name(number),) for number in range(count)],
-    )
-    connection.execute("COMMIT")
-    return connection
+class Store(Protocol):
+    """What a floor writes to: a database with one row of `runs` for every saga."""
+
+    def execute(self, batch: Sequence[Rows]) -> None:
+        """Write what these transitions write, in one durable transaction."""
+        ...
+
+
+def names(count: int) -> list[str]:
+    """Of so many sagas."""
+    return [_name(number) for number in range(count)]
 
 
 def _name(number: int) -> str:
@@ -62,7 +43,7 @@ def _name(number: int) -> str:
 
 
 def _transitions(number: int, count: int) -> Iterator[Rows]:
-    """What each transition of a saga writes, for the statements in their order."""
+    """What each transition of a saga writes: its head, record, the action that ends and begins."""
     saga, given = _name(number), order(number).model_dump(mode="json")
     for seq in range(2, count + 2):
         at, last = time.time(), seq == count + 1
@@ -77,14 +58,6 @@ async def _saga(number: int, transitions: int, write: Write) -> None:
     for rows in _transitions(number, transitions):
         await asyncio.sleep(0)  # the step
         await write(rows)
-
-
-def _execute(connection: Any, batch: list[Rows]) -> None:
-    """One transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    for statement, rows in zip(_STATEMENTS, zip(*batch, strict=True), strict=True):
-        connection.executemany(statement, [row for row in rows if row])
-    connection.execute("COMMIT")
 
 
 async def _drive(
@@ -119,21 +92,19 @@ def _figure(
     )
 
 
-def single_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
+def single_floor(store: Store, workload: str, count: int, in_flight: int) -> Figure:
     """One commit per transition."""
-    connection, who = _connect(folder / "single.db", count), "floor, one commit each"
 
     async def write(rows: Rows) -> None:
-        _execute(connection, [rows])
+        store.execute([rows])
 
     measured = asyncio.run(_drive(workload, count, in_flight, write))
-    connection.close()
-    return _figure(who, workload, count, in_flight, measured, count * TRANSITIONS[workload])
+    commits = count * TRANSITIONS[workload]
+    return _figure("floor, one commit each", workload, count, in_flight, measured, commits)
 
 
-def group_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
+def group_floor(store: Store, workload: str, count: int, in_flight: int) -> Figure:
     """One commit for whatever is ready when the last one returns."""
-    connection, who = _connect(folder / "group.db", count), "floor, group commit"
     pending: list[tuple[Rows, asyncio.Future[None]]] = []
     there, lock, commits = threading.Event(), threading.Lock(), [0]
 
@@ -152,7 +123,7 @@ def group_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figu
                     batch, pending[:] = pending[:], []
                 if not batch:
                     return
-                _execute(connection, [rows for rows, _ in batch])
+                store.execute([rows for rows, _ in batch])
                 commits[0] += 1
                 loop.call_soon_threadsafe(settle, batch)
 
@@ -171,5 +142,4 @@ def group_floor(folder: Path, workload: str, count: int, in_flight: int) -> Figu
         return measured
 
     measured = asyncio.run(main())
-    connection.close()
-    return _figure(who, workload, count, in_flight, measured, commits[0])
+    return _figure("floor, group commit", workload, count, in_flight, measured, commits[0])

@@ -9,13 +9,15 @@ from pathlib import Path
 
 __all__ = ["SECTIONS", "Options", "parse"]
 
-SECTIONS = ("sqlite", "peers", "growth", "recovery")
+SECTIONS = ("sqlite", "postgres", "peers", "growth", "recovery")
 
 _ABOUT = """How fast saga is, beside what it can be compared with, in the same run.
 
 sections:
   sqlite    the three-step saga on an SQLite file, beside two hand-written floors:
             one that commits per transition, one that shares commits (5 minutes)
+  postgres  the same on a PostgreSQL server that it starts, and one to four
+            processes whose steps wait (8 minutes)
   peers     the same saga on DBOS and agent-saga, each from PyPI in a venv of its
             own under the folder; the first time it installs them (10 minutes)
   growth    a file with a million finished runs beside an empty one, and what
@@ -98,7 +100,7 @@ def _parser(peers: Sequence[str]) -> argparse.ArgumentParser:
         type=_whole,
         action="append",
         metavar="N",
-        help="sqlite, peers: only with so many sagas at once; may be repeated",
+        help="sqlite, postgres, peers: only with so many at once; may be repeated",
     )
     add("--peer", action="append", choices=peers, help="peers: only this one; may be repeated")
     add("--history", type=_whole, default=1_000_000, metavar="N", help="growth: finished runs")

@@ -13,7 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOT", "Cost", "cost", "orchestrator", "stop_between_writes", "until"]
+__all__ = [
+    "ROOT",
+    "Cost",
+    "cost",
+    "cpu_of_family",
+    "orchestrator",
+    "stop_between_writes",
+    "until",
+]
 
 ROOT = Path(__file__).parents[1]
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -36,6 +44,21 @@ def cost(process: subprocess.Popen[bytes]) -> Cost:
     (resident,) = (line for line in status.splitlines() if line.startswith("VmRSS"))
     ticks = int(fields[11]) + int(fields[12])
     return Cost(cpu=ticks / _TICKS, memory=int(resident.split()[1]) / 1024)
+
+
+def cpu_of_family(pid: int) -> float:
+    """Seconds that a process and its children have used, those that have ended too."""
+    ticks = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(folder.name) == pid:
+            ticks += sum(map(int, fields[11:15]))
+        elif int(fields[1]) == pid:
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / _TICKS
 
 
 @contextmanager

@@ -25,7 +25,6 @@ __all__ = [
     "names",
     "one_caller",
     "product",
-    "product_at",
     "start",
     "written",
 ]
@@ -149,16 +148,11 @@ def figure(who: str, workload: str, in_flight: int, driven: Driven) -> Figure:
     )
 
 
-def product(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
-    """As `product_at`, in a file of its own."""
-    return product_at(f"sqlite:///{folder / 'saga.db'}", workload, count, in_flight)
-
-
-def product_at(url: str, workload: str, count: int, in_flight: int, who: str = _WHO) -> Figure:
+def product(url: str, workload: str, count: int, in_flight: int) -> Figure:
     """`count` runs are waiting; an orchestrator with room for `in_flight` of them begins."""
     with closing(Client(url)) as client:
         start(client, workload, names(count))
-        return figure(who, workload, in_flight, drain(url, names(count), in_flight))
+        return figure(_WHO, workload, in_flight, drain(url, names(count), in_flight))
 
 
 def written(folder: Path, workload: str, count: int, in_flight: int) -> Written:
@@ -208,7 +202,7 @@ def call(url: str, workload: str, run_ids: Sequence[str]) -> Driven:
     return driven
 
 
-def one_caller(folder: Path, workload: str, count: int, in_flight: int) -> Figure:
+def one_caller(url: str, workload: str, count: int, in_flight: int) -> Figure:
     """As `call`, as a figure."""
-    driven = call(f"sqlite:///{folder / 'saga.db'}", workload, names(count))
+    driven = call(url, workload, names(count))
     return figure(f"{_WHO}, start to wait", workload, in_flight, driven)
