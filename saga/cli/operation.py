@@ -44,6 +44,12 @@ def _orchestrator(
     lease: Annotated[float, _time("Without a sign of life for so long, others take over.")] = 15.0,
     grace: Annotated[float, _time("What calls in flight get at the end.", zero=True)] = 30.0,
     poll: Annotated[float, _time("The longest time between two looks.")] = 1.0,
+    threads: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Plain functions that run at once.")
+    ] = 32,
+    runs_at_once: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs in memory at once; others wait.")
+    ] = 1000,
     db: Db = None,
     as_json: Json = False,
 ) -> int:
@@ -64,7 +70,16 @@ def _orchestrator(
     loaded = load_app(surface.app_name(app))
     from saga.cli.working import work  # noqa: PLC0415  half a second
 
-    return work(loaded, surface.db, lease=lease, grace=grace, poll=poll, until_idle=until_idle)
+    return work(
+        loaded,
+        surface.db,
+        lease=lease,
+        grace=grace,
+        poll=poll,
+        threads=threads,
+        runs_at_once=runs_at_once,
+        until_idle=until_idle,
+    )
 
 
 @verbs.command("health", rich_help_panel=_PANEL)

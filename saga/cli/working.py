@@ -26,19 +26,27 @@ _log = logging.getLogger("saga")
 
 
 def work(
-    app: App, url: str | None, *, lease: float, grace: float, poll: float, until_idle: bool
+    app: App,
+    url: str | None,
+    *,
+    lease: float,
+    grace: float,
+    poll: float,
+    threads: int,
+    runs_at_once: int,
+    until_idle: bool,
 ) -> int:
     """Run until a signal, or until nothing is left to do; the exit code."""
+    orchestrator = Orchestrator(
+        app, url, lease=lease, grace=grace, poll=poll, threads=threads, runs_at_once=runs_at_once
+    )
     _log_to_stderr()
     gc.freeze()  # what is loaded by now stays; it need not be looked through again and again
-    return asyncio.run(_work(app, url, lease, grace, poll, until_idle=until_idle))
+    return asyncio.run(_work(app, orchestrator, grace, until_idle=until_idle))
 
 
-async def _work(
-    app: App, url: str | None, lease: float, grace: float, poll: float, *, until_idle: bool
-) -> int:
+async def _work(app: App, orchestrator: Orchestrator, grace: float, *, until_idle: bool) -> int:
     loop = asyncio.get_running_loop()
-    orchestrator = Orchestrator(app, url, lease=lease, grace=grace, poll=poll)
     received: list[int] = []
 
     def on_signal(number: int, _: FrameType | None) -> None:

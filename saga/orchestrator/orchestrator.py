@@ -68,8 +68,9 @@ class Orchestrator:
         self._lease = seconds(lease, "lease")
         self._grace = seconds(grace, "grace", zero=True)
         self._poll = seconds(poll, "poll")
-        if type(threads) is not int or threads < 1:
-            raise BadInput(f"threads is {threads!r}", remedy="Give a whole number from 1 on")
+        for name, number in (("threads", threads), ("runs_at_once", runs_at_once)):
+            if type(number) is not int or number < 1:
+                raise BadInput(f"{name} is {number!r}", remedy="Give a whole number from 1 on")
         self._lanes = Lanes(Threads(threads))
         self._runs_at_once = runs_at_once
         self._clock = clock or Clock()

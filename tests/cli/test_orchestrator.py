@@ -8,9 +8,11 @@ import re
 import signal
 import socket
 import time
+from typing import Any
 
 import pytest
 
+from saga import App, BadInput, Orchestrator
 from tests.cli.doing import in_flight, sql, start
 from tests.cli.shell import Shell
 
@@ -38,6 +40,26 @@ def test_the_app_may_come_from_the_environment(shell: Shell) -> None:
     assert shell.saga("orchestrator", "--until-idle", env=env).code == 0
     assert shell.json("show", "t1")["outcome"] == "completed"
     assert shell.saga("orchestrator", "--until-idle").code == 2
+
+
+def test_its_limits_are_options(shell: Shell) -> None:
+    """With room for one run, the others wait for it."""
+    for number in range(3):
+        start(shell, f"t{number}")
+    shell.idle("--runs-at-once", "1", "--threads", "2")
+    assert [run["outcome"] for run in shell.json("runs")] == ["completed"] * 3
+    for option in ("--runs-at-once", "--threads"):
+        refused = shell.saga("orchestrator", "trips.py:app", option, "0")
+        assert refused.code == 2
+        assert option in refused.err
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, "1", True])
+def test_a_limit_that_is_none_is_refused(limit: object) -> None:
+    for name in ("threads", "runs_at_once"):
+        given: Any = {name: limit}
+        with pytest.raises(BadInput, match=name):
+            Orchestrator(App(), **given)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
