@@ -24,6 +24,7 @@ from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
 from saga.journal.postgres_hints import ANNOUNCE, Notices
 from saga.journal.postgres_rows import ArrayStatement, register, texts
+from saga.journal.server_clock import ServerClock
 from saga.journal.statements import Nameable
 
 __all__ = ["PostgresBackend"]
@@ -36,6 +37,7 @@ _GROWTH = (
     "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
     " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
 )
+_TIME = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
 
@@ -44,12 +46,17 @@ class PostgresBackend:
 
     made_by = "run: saga db upgrade"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Clock) -> None:
+        self._clock = ServerClock(clock)
         self._parameters = postgres.parameters(url)
         self.name = postgres.name_of(self._parameters)
         self.turn: Turn = _NoTurn()
         self._engine: sa.Engine | None = None
         self._pid = os.getpid()
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     @property
     def error(self) -> type[Exception]:
@@ -113,12 +120,22 @@ class PostgresBackend:
         raw = driver(connection)
         try:
             raw.pgconn.consume_input()  # in a pipeline nothing else would tell by now
-            raw.execute(statement, prepare=False)
+            self._send_begin(raw, statement)
         except psycopg.OperationalError:
             if not raw.closed:
                 raise
             self._drop(connection)
-            driver(connection).execute(statement, prepare=False)
+            self._send_begin(driver(connection), statement)
+
+    def _send_begin(self, raw: Any, statement: str) -> None:
+        """And hear what time it is there; in a pipeline nobody waits for an answer."""
+        if raw.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
+            raw.execute(statement, prepare=False)
+            return
+        asked = self._clock.monotonic()
+        answer = raw.execute(f"{statement}; {_TIME}", prepare=False)
+        answer.nextset()
+        self._clock.learn(answer.fetchone()[0], asked, self._clock.monotonic())
 
     def _drop(self, connection: sa.Connection) -> None:
         """This connection is lost, and so are those that wait in the pool, in all likelihood."""
