@@ -129,11 +129,14 @@ class PostgresBackend:
 
     def _send_begin(self, raw: Any, statement: str) -> None:
         """And hear what time it is there; in a pipeline nobody waits for an answer."""
+        own = f", {postgres.OF_TRANSACTION}" if postgres.is_pooled(raw) else ""
         if raw.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
             raw.execute(statement, prepare=False)
+            if own:
+                raw.execute(f"{_TIME}{own}")
             return
         asked = self._clock.monotonic()
-        answer = raw.execute(f"{statement}; {_TIME}", prepare=False)
+        answer = raw.execute(f"{statement}; {_TIME}{own}", prepare=False)
         answer.nextset()
         self._clock.learn(answer.fetchone()[0], asked, self._clock.monotonic())
 

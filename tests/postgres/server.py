@@ -22,7 +22,19 @@ from typing import IO
 import psycopg
 from psycopg import sql
 
-__all__ = ["BIN", "DEBIAN", "URL", "WHEEL", "Server", "programs", "served", "server"]
+__all__ = [
+    "BIN",
+    "DEBIAN",
+    "URL",
+    "WHEEL",
+    "Server",
+    "await_answer",
+    "kept",
+    "programs",
+    "served",
+    "server",
+    "somebody",
+]
 
 URL = "SAGA_TEST_POSTGRES_URL"
 BIN = "SAGA_TEST_POSTGRES_BIN"
@@ -140,7 +152,7 @@ def server(*, fsync: bool = False) -> Server:
     if url := os.environ.get(URL):
         return Server(url)
     folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))  # short: a socket's path has a limit
-    user = _somebody(folder)
+    user = somebody(folder)
     found = _readable(programs(), folder, user)
     data = folder / "data"
     words: list[str | Path] = [
@@ -163,17 +175,18 @@ def server(*, fsync: bool = False) -> Server:
     words = ["-D", data, "-k", folder]
     words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     with (folder / "log").open("wb") as log:
-        process = _kept(found, words, folder, user, log)
+        process = kept([found / "postgres", *words], folder, user, log)
     url = f"postgresql://saga@/postgres?host={folder}"
-    _await(url, process, folder / "log")
+    await_answer(url, process, folder / "log")
     return Server(url, process)
 
 
-def _kept(
-    found: Path, words: list[str | Path], folder: Path, user: int | None, log: IO[bytes]
+def kept(
+    words: list[str | Path], folder: Path, user: int | None, log: IO[bytes]
 ) -> subprocess.Popen[bytes]:
+    """Run a program that ends, with its folder, when we close its input or end."""
     return subprocess.Popen(
-        ["/bin/sh", "-c", _KEEPER, "sh", found / "postgres", *words],
+        ["/bin/sh", "-c", _KEEPER, "sh", *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=log,
@@ -184,7 +197,8 @@ def _kept(
     )
 
 
-def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def await_answer(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until it takes connections."""
     until = time.monotonic() + _SECONDS
     while True:
         try:
@@ -197,7 +211,7 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
             return
 
 
-def _somebody(folder: Path) -> int | None:
+def somebody(folder: Path) -> int | None:
     """PostgreSQL does not run as root; then whose the folder becomes, and who runs it."""
     if os.getuid():
         return None
