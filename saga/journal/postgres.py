@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from saga.errors import DatabaseError
 
 __all__ = [
-    "OF_TRANSACTION",
+    "begin",
     "connect",
     "is_lost",
     "is_pooled",
@@ -54,11 +54,13 @@ _SETTINGS = (
 )
 # What a session has once and for all, where every transaction may be in another one. Another user
 # of the pool may have left behind there that a commit is not waited for.
-OF_TRANSACTION = (
-    f"{_LIMITS.format(local='true')}, set_config('synchronous_commit', CASE"
+_OF_TRANSACTION = (
+    f", {_LIMITS.format(local='true')}, set_config('synchronous_commit', CASE"
     " WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END, true)"
 )
+_TIME = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_WHETHER = ", current_setting('transaction_read_only')"
 # Serialisation failure, deadlock, a lock that did not come in time, and a key that somebody else
 # has just taken: after that one is read, it is there.
 _PASSING = frozenset({"40001", "40P01", "55P03", "23505"})
@@ -97,6 +99,23 @@ def connect(given: dict[str, Any]) -> psycopg.Connection[Any]:
 def is_pooled(connection: psycopg.Connection[Any]) -> bool:
     """Whether every transaction of it may be in another session of the server."""
     return connection.prepare_threshold is None
+
+
+def begin(raw: Any, statement: str) -> tuple[float, bool] | None:
+    """Begin; what time it is there, and whether nothing can be written.
+
+    `None` in a pipeline: there nobody waits for an answer.
+    """
+    own = _OF_TRANSACTION if is_pooled(raw) else ""
+    if raw.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
+        raw.execute(statement, prepare=False)
+        if own:
+            raw.execute(f"{_TIME}{own}")
+        return None
+    answer = raw.execute(f"{statement}; {_TIME}{_WHETHER}{own}", prepare=False)
+    answer.nextset()
+    said, read_only, *_ = answer.fetchone()
+    return said, read_only == "on"
 
 
 def _ensure_fit(connection: psycopg.Connection[Any]) -> None:

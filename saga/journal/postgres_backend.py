@@ -37,7 +37,6 @@ _GROWTH = (
     "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
     " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
 )
-_TIME = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
 
@@ -108,37 +107,43 @@ class PostgresBackend:
     # ---- transactions
 
     def begin(self, connection: sa.Connection) -> None:
-        self._begin(connection, "BEGIN")
+        for _ in range(2):  # a new connection may be allowed to, or lead to another server
+            if not self._begin(connection, "BEGIN"):
+                return
+            self._drop(connection)
+        raise DatabaseError(
+            f"{self.name} is read-only: a standby, or default_transaction_read_only is on",
+            remedy="use the URL of the primary, promote the standby, or switch it off",
+        )
 
     def begin_reading(self, connection: sa.Connection) -> None:
         self._begin(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    def _begin(self, connection: sa.Connection, statement: str) -> None:
-        """On a new connection, if this one turns out to be lost: nothing has been done on it."""
+    def _begin(self, connection: sa.Connection, statement: str) -> bool:
+        """On a new connection, if this one turns out to be lost: nothing has been done on it.
+
+        True: nothing can be written.
+        """
         if connection.invalidated:
             connection.rollback()  # what SQLAlchemy takes for a transaction: nothing of ours
         raw = driver(connection)
         try:
             raw.pgconn.consume_input()  # in a pipeline nothing else would tell by now
-            self._send_begin(raw, statement)
+            return self._send_begin(raw, statement)
         except psycopg.OperationalError:
             if not raw.closed:
                 raise
             self._drop(connection)
-            self._send_begin(driver(connection), statement)
+            return self._send_begin(driver(connection), statement)
 
-    def _send_begin(self, raw: Any, statement: str) -> None:
-        """And hear what time it is there; in a pipeline nobody waits for an answer."""
-        own = f", {postgres.OF_TRANSACTION}" if postgres.is_pooled(raw) else ""
-        if raw.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
-            raw.execute(statement, prepare=False)
-            if own:
-                raw.execute(f"{_TIME}{own}")
-            return
+    def _send_begin(self, raw: Any, statement: str) -> bool:
+        """And hear what time it is there. True: nothing can be written."""
         asked = self._clock.monotonic()
-        answer = raw.execute(f"{statement}; {_TIME}{own}", prepare=False)
-        answer.nextset()
-        self._clock.learn(answer.fetchone()[0], asked, self._clock.monotonic())
+        found = postgres.begin(raw, statement)
+        if found is None:
+            return False
+        self._clock.learn(found[0], asked, self._clock.monotonic())
+        return found[1]
 
     def _drop(self, connection: sa.Connection) -> None:
         """This connection is lost, and so are those that wait in the pool, in all likelihood."""

@@ -67,7 +67,11 @@ class Notices:
                 self._again_at = inf
                 _log.info("behind a pooler nothing is heard of others; the poll finds it")
                 return
-            raw.execute(f"LISTEN {_CHANNEL}", prepare=False)
+            try:
+                raw.execute(f"LISTEN {_CHANNEL}", prepare=False)
+            except psycopg.Error:
+                raw.close()  # a standby lets nobody listen
+                raise
             self._raw, self._heard = raw, self._heard + 1  # what was said before, nobody heard
 
     def close(self) -> None:

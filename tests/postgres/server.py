@@ -34,6 +34,7 @@ __all__ = [
     "served",
     "server",
     "somebody",
+    "standby",
 ]
 
 URL = "SAGA_TEST_POSTGRES_URL"
@@ -66,8 +67,14 @@ rm -rf "$SAGA_TEST_POSTGRES_FOLDER"
 class Server:
     """A server that runs; it makes databases."""
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        process: subprocess.Popen[bytes] | None = None,
+        programs: Path | None = None,
+    ) -> None:
         self.url = url  # of a database that is there to begin with
+        self.programs = programs  # that it is run by, if it is ours
         self._process = process
         self._count = 0
         self._made: list[str] = []
@@ -138,22 +145,23 @@ def programs() -> Path:
 
 
 @contextmanager
-def served(*, fsync: bool = False) -> Iterator[Server]:
-    """A server, for as long as the block takes."""
-    one = server(fsync=fsync)
+def served(*, fsync: bool = False, of: Path | None = None) -> Iterator[Server]:
+    """A server, for as long as the block takes; one of our own, by these programs, if given."""
+    one = server(fsync=fsync, of=of)
     try:
         yield one
     finally:
         one.end()
 
 
-def server(*, fsync: bool = False) -> Server:
-    """Start one, or take the one that the environment names."""
-    if url := os.environ.get(URL):
+def server(*, fsync: bool = False, of: Path | None = None) -> Server:
+    """Start one, by these programs if given; else take the one that the environment names."""
+    if of is None and (url := os.environ.get(URL)):
         return Server(url)
     folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))  # short: a socket's path has a limit
     user = somebody(folder)
-    found = _readable(programs(), folder, user)
+    chosen = of or programs()
+    found = _readable(chosen, folder, user)
     data = folder / "data"
     words: list[str | Path] = [
         "-D",
@@ -171,14 +179,45 @@ def server(*, fsync: bool = False) -> Server:
         [found / "initdb", *words], capture_output=True, cwd=folder, user=user, check=False
     )
     assert made.returncode == 0, made.stderr.decode()
-    settings = _SETTINGS | {"fsync": "on" if fsync else "off"}
-    words = ["-D", data, "-k", folder]
-    words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    url, process = _started(found, folder, user, {"fsync": "on" if fsync else "off"})
+    return Server(url, process, chosen)
+
+
+@contextmanager
+def standby(primary: Server) -> Iterator[Server]:
+    """A standby that follows a server of ours, by the same programs; it answers, and only reads."""
+    assert primary.programs is not None
+    folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))
+    user = somebody(folder)
+    words: list[str | Path] = ["-D", folder / "data", "-R", "-c", "fast", "--no-sync"]
+    words += ["-d", primary.url.replace("/postgres?", "/?")]
+    found = _readable(primary.programs, folder, user)
+    copied = subprocess.run(
+        [found / "pg_basebackup", *words],
+        capture_output=True,
+        cwd=folder,
+        user=user,
+        check=False,
+    )
+    assert copied.returncode == 0, copied.stderr.decode()
+    one = Server(*_started(found, folder, user, {"fsync": "off"}), primary.programs)
+    try:
+        yield one
+    finally:
+        one.end()
+
+
+def _started(
+    found: Path, folder: Path, user: int | None, settings: dict[str, str]
+) -> tuple[str, subprocess.Popen[bytes]]:
+    words: list[str | Path] = ["-D", folder / "data", "-k", folder]
+    for name, value in (_SETTINGS | settings).items():
+        words += ["-c", f"{name}={value}"]
     with (folder / "log").open("wb") as log:
         process = kept([found / "postgres", *words], folder, user, log)
     url = f"postgresql://saga@/postgres?host={folder}"
     await_answer(url, process, folder / "log")
-    return Server(url, process)
+    return url, process
 
 
 def kept(
