@@ -11,6 +11,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import time
@@ -35,6 +36,7 @@ __all__ = [
     "server",
     "somebody",
     "standby",
+    "versions",
 ]
 
 URL = "SAGA_TEST_POSTGRES_URL"
@@ -129,19 +131,35 @@ class Server:
 
 def programs() -> Path:
     """The folder of `initdb` and `postgres`."""
-    if chosen := os.environ.get(BIN):
-        return Path(chosen)
-    debian = DEBIAN.glob("*/bin")
-    newest = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
-    path = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
-    wheel = Path(sysconfig.get_paths()["purelib"]) / WHEEL
-    for folder in [*newest, *path, wheel / "pginstall" / "bin"]:
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
+    for folder in _folders():
+        return folder
     raise AssertionError(
         f"no PostgreSQL server: install one (apt-get install postgresql), the wheel {WHEEL}, "
         f"or set {URL}; the tests do not go without"
     )
+
+
+def versions() -> dict[int, Path]:
+    """Every major version that is on this machine, the one that `programs` takes first."""
+    found: dict[int, Path] = {}
+    for folder in _folders():
+        said = subprocess.run(
+            [folder / "postgres", "--version"], capture_output=True, check=True, text=True
+        )
+        found.setdefault(int(said.stdout.split()[2].partition(".")[0]), folder)
+    return found
+
+
+def _folders() -> Iterator[Path]:
+    """Wherever a server may be, the best first."""
+    chosen = [Path(os.environ[BIN])] if os.environ.get(BIN) else []
+    debian = DEBIAN.glob("*/bin")
+    newest = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
+    path = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
+    wheel = Path(sysconfig.get_paths()["purelib"]) / WHEEL / "pginstall" / "bin"
+    for folder in [*chosen, *newest, *path, wheel]:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            yield folder
 
 
 @contextmanager
@@ -274,3 +292,7 @@ def _readable(found: Path, folder: Path, user: int | None) -> Path:
         if part.exists():
             shutil.copytree(part, folder / "programs" / part.name)
     return folder / "programs" / found.relative_to(wheel.parent)
+
+
+if __name__ == "__main__":  # the folders of all versions but the one that the tests take
+    sys.stdout.writelines(f"{folder}\n" for folder in [*versions().values()][1:])
