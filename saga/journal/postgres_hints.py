@@ -17,6 +17,7 @@ import psycopg
 import sqlalchemy as sa
 
 from saga.clock import Clock
+from saga.errors import DatabaseError
 from saga.journal.postgres import is_pooled
 
 __all__ = ["ANNOUNCE", "Notices"]
@@ -60,7 +61,7 @@ class Notices:
 
     def _listen(self) -> None:
         self._again_at = self._clock.monotonic() + _AGAIN_SECONDS
-        with suppress(psycopg.Error):
+        with suppress(psycopg.Error, DatabaseError):  # whoever looks is told what it is
             raw = self._connect()
             if is_pooled(raw):
                 raw.close()

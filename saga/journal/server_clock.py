@@ -22,13 +22,13 @@ class ServerClock(Clock):
 
     def __init__(self, machine: Clock) -> None:
         self._machine = machine
-        self._ahead: float | None = None  # of the monotonic clock
+        self._bounds: tuple[float, float] | None = None  # how far ahead of our monotonic clock
 
     def now(self) -> float:
         """The server's time in unix seconds; this machine's, until the server has said it."""
-        if self._ahead is None:
+        if self._bounds is None:
             return self._machine.now()
-        return self._machine.monotonic() + self._ahead
+        return self._machine.monotonic() + self._bounds[0]
 
     def monotonic(self) -> float:
         """As the machine has it."""
@@ -45,16 +45,20 @@ class ServerClock(Clock):
     def learn(self, said: float, asked: float, answered: float) -> None:
         """The server has said that it is `said`; asked and answered by our monotonic clock.
 
-        It was said at some moment in between. What we hold is changed no more than that demands, so
-        a slow answer does not spoil what a quick one has told.
+        It was said at some moment in between, so a quick answer tells more than a slow one. Of what
+        is possible we take the earliest: nothing is due too soon.
         """
         said = self._machine.heard(said)
         least, most = said - answered, said - asked
-        held = self._ahead
-        self._ahead = least if held is None else min(max(held, least), most)
-        if held is not None and abs(self._ahead - held) > _JUMP_SECONDS:
-            _log.warning(
-                "by the clock of the database server it is %+.1f s from one answer to the next: it "
-                "was set, or this machine has slept; due times go by it",
-                self._ahead - held,
-            )
+        before = self._bounds
+        if before is not None:
+            gap = max(least - before[1], before[0] - most)  # that no slow answer explains
+            if gap <= 0:
+                least, most = max(least, before[0]), min(most, before[1])
+            elif gap > _JUMP_SECONDS:
+                _log.warning(
+                    "by the clock of the database server it is %+.1f s from one answer to the "
+                    "next: it was set, or this machine has slept; due times go by it",
+                    least - before[0],
+                )
+        self._bounds = least, most

@@ -175,7 +175,9 @@ def test_a_server_whose_clock_is_set_is_followed_and_no_record_goes_back(
     assert len(world.ledger.calls("s1")) == 1
 
 
-def test_what_is_known_of_the_time_is_changed_no_more_than_an_answer_demands() -> None:
+def test_of_what_the_answers_leave_possible_the_earliest_is_taken(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     machine = Hand()
     clock = ServerClock(machine)
     assert clock.now() == machine.now()  # it has to be something
@@ -188,8 +190,10 @@ def test_what_is_known_of_the_time_is_changed_no_more_than_an_answer_demands() -
     machine.at += 100
     assert clock.now() == pytest.approx(5100.6)
     assert clock.local(clock.now()) == pytest.approx(machine.now())
-    clock.learn(5000.0, 1100.0, 1100.0)  # it was set
+    assert not caplog.text
+    clock.learn(5000.0, 1100.0, 1100.0)
     assert clock.now() == 5000.0
+    assert "-100.6 s from one answer to the next: it was set" in caplog.text
 
 
 def test_the_command_line_on_a_wrong_machine_is_a_client_and_an_orchestrator_like_any(
