@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -72,27 +74,31 @@ def test_what_others_do_is_found_by_the_poll(
 
 def test_nothing_of_ours_is_left_on_a_session_and_nothing_is_expected_there(world: World) -> None:
     """Others may use the same pool: what they leave behind on a session is not relied on either."""
-    everybodys = [psycopg.connect(world.url, autocommit=True) for _ in range(3)]
-    for one in everybodys:
-        one.execute("SET synchronous_commit = off")  # as another application may
-    for number in range(10):
-        world.start(f"r{number}")
-    world.run_until_idle()
     left = (
         "SELECT current_setting('lock_timeout'),"
         " current_setting('idle_in_transaction_session_timeout'), current_setting('jit'),"
         " (SELECT count(*) FROM pg_prepared_statements),"
         " (SELECT count(*) FROM pg_listening_channels()), pg_backend_pid()"
     )
-    sessions = set()
-    for one in everybodys:
-        one.execute("BEGIN")  # so that each has a session of its own
-    for one in everybodys:
-        *found, pid = one.execute(left).fetchone() or ()
-        sessions.add(pid)
-        assert found == ["0", "0", "on", 0, 0]
-        one.close()
-    assert len(sessions) == 3
+    with everybody(world) as others:
+        for one in others:
+            one.execute("SET synchronous_commit = off")  # as another application may
+        for number in range(10):
+            world.start(f"r{number}")
+        world.run_until_idle()
+        for one in others:
+            one.execute("BEGIN")  # so that each has a session of its own
+        rows = [one.execute(left).fetchall()[0] for one in others]
+    assert len({pid for *_, pid in rows}) == 3
+    assert [list(found) for *found, _ in rows] == [["0", "0", "on", 0, 0]] * 3
+
+
+@contextmanager
+def everybody(world: World) -> Iterator[list[psycopg.Connection[Any]]]:
+    """As many others as there are sessions in the pool."""
+    with ExitStack() as stack:
+        connections = (psycopg.connect(world.url, autocommit=True) for _ in range(3))
+        yield [stack.enter_context(closing(one)) for one in connections]
 
 
 def test_a_commit_is_waited_for_whatever_another_user_of_the_session_has_set(
@@ -108,12 +114,11 @@ def test_a_commit_is_waited_for_whatever_another_user_of_the_session_has_set(
     world.query(
         "CREATE TRIGGER looking AFTER INSERT ON journal FOR EACH ROW EXECUTE FUNCTION look()"
     )
-    others = [psycopg.connect(world.url, autocommit=True) for _ in range(3)]
-    for one in others:
-        one.execute("BEGIN")
-    for one in others:
-        one.execute("COMMIT; SET synchronous_commit = off")
-        one.close()
+    with everybody(world) as others:
+        for one in others:
+            one.execute("BEGIN")
+        for one in others:
+            one.execute("COMMIT; SET synchronous_commit = off")
     world.start()
     world.run_until_idle()
     assert world.query("SELECT DISTINCT value FROM seen") == [("on30s",)]
