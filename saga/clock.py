@@ -1,6 +1,7 @@
 """The one reader of time. Everything else is given a time, so that tests can move it.
 
-`now` is wall-clock time in unix seconds, for what is stored and compared between processes;
+`now` is wall-clock time in unix seconds, for what is stored and compared between processes: this
+machine's, unless the database has a clock that all who use it share (`journal/server_clock.py`).
 `monotonic` is for durations inside one process.
 """
 
@@ -21,6 +22,14 @@ class Clock:
     def monotonic(self) -> float:
         """Seconds since some start; never goes back, says nothing to other processes."""
         return time.monotonic()
+
+    def local(self, at: float) -> float:
+        """What this machine's own clock shows, right or wrong, when it is `at` by `now`."""
+        return at
+
+    def heard(self, said: float) -> float:
+        """The time that a database server has said it is. Tests that move time move that too."""
+        return said
 
     def sleep(self, seconds: float) -> None:
         """Block this thread."""

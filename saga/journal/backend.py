@@ -81,6 +81,11 @@ class Backend(Protocol):
     turn: Turn
 
     @property
+    def clock(self) -> Clock:
+        """The time of this database: what is stored in it and compared between processes."""
+        ...
+
+    @property
     def error(self) -> type[Exception]:
         """What its driver raises."""
         ...

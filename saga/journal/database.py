@@ -44,7 +44,7 @@ def backend_for(url: str, clock: Clock) -> Backend:
     if url.partition(":")[0].partition("+")[0] in ("postgres", "postgresql"):
         from saga.journal.postgres_backend import PostgresBackend  # noqa: PLC0415  its driver is big
 
-        return PostgresBackend(url)
+        return PostgresBackend(url, clock)
     return SqliteBackend(database_path(url), clock)
 
 
@@ -62,8 +62,8 @@ class Database:
     ) -> None:
         """Open it, make it if `create`; `DatabaseError` says what is wrong and what to do."""
         self.keys = keys
-        self.clock = clock or Clock()
-        self.backend = backend_for(url, self.clock)
+        self.backend = backend_for(url, clock or Clock())
+        self.clock = self.backend.clock
         self.name = self.backend.name
         self._turn = self.backend.turn
         us = weakref.ref(self)  # a strong one would keep us alive, through the engine
@@ -93,7 +93,7 @@ class Database:
         self._engine.dispose(close=os.getpid() == self._owner_pid)
 
     def now(self) -> float:
-        """The time in unix seconds: this machine's."""
+        """The time in unix seconds, the same for all who use this database."""
         return self.clock.now()
 
     def connection(self) -> sa.Connection:

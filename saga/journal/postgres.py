@@ -4,6 +4,9 @@
 - A server that acknowledges a commit before it is durable is refused: `synchronous_commit` is off.
 - Every connection is in autocommit: where a transaction begins and ends is said in so many words.
 - What is waited for has a limit: a connection, a lock, and an answer of a machine that is gone.
+- A pooler may lend out its connections by the transaction: whoever is answered by another process
+  than it was connected to has one in between. Then nothing is left behind in a session that the
+  next one could find, and nothing of ours is expected there: no setting, no prepared statement.
 """
 
 from __future__ import annotations
@@ -16,7 +19,17 @@ from psycopg.conninfo import conninfo_to_dict
 
 from saga.errors import DatabaseError
 
-__all__ = ["connect", "is_lost", "is_text", "is_violation", "name_of", "parameters", "passes"]
+__all__ = [
+    "begin",
+    "connect",
+    "is_lost",
+    "is_pooled",
+    "is_text",
+    "is_violation",
+    "name_of",
+    "parameters",
+    "passes",
+]
 
 _LOCK_SECONDS = 30.0
 _IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
@@ -30,11 +43,24 @@ _DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,  # milliseconds: what was sent and never acknowledged
 }
-_SETTINGS = (
-    "SELECT current_setting('server_encoding'), current_setting('synchronous_commit'),"
-    f" set_config('lock_timeout', '{_LOCK_SECONDS:.0f}s', false),"
-    f" set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS:.0f}s', false)"
+_LIMITS = (
+    f"set_config('lock_timeout', '{_LOCK_SECONDS:.0f}s', {{local}}),"
+    f" set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS:.0f}s', {{local}})"
 )
+_SETTINGS = (
+    "SELECT current_setting('server_encoding'),"  # noqa: S608  our own words
+    " (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),"
+    f" pg_backend_pid(), {_LIMITS.format(local='pg_backend_pid() <> %s')}"
+)
+# What a session has once and for all, where every transaction may be in another one. Another user
+# of the pool may have left behind there that a commit is not waited for.
+_OF_TRANSACTION = (
+    f", {_LIMITS.format(local='true')}, set_config('synchronous_commit', CASE"
+    " WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+    " ELSE current_setting('synchronous_commit') END, true)"
+)
+_TIME = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_WHETHER = ", current_setting('transaction_read_only')"
 # Serialisation failure, deadlock, a lock that did not come in time, and a key that somebody else
 # has just taken: after that one is read, it is there.
 _PASSING = frozenset({"40001", "40P01", "55P03", "23505"})
@@ -70,15 +96,40 @@ def connect(given: dict[str, Any]) -> psycopg.Connection[Any]:
     return connection
 
 
+def is_pooled(connection: psycopg.Connection[Any]) -> bool:
+    """Whether every transaction of it may be in another session of the server."""
+    return connection.prepare_threshold is None
+
+
+def begin(raw: Any, statement: str) -> tuple[float, bool] | None:
+    """Begin; what time it is there, and whether nothing can be written.
+
+    `None` in a pipeline: there nobody waits for an answer.
+    """
+    own = _OF_TRANSACTION if is_pooled(raw) else ""
+    if raw.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
+        raw.execute(statement, prepare=False)
+        if own:
+            raw.execute(f"{_TIME}{own}")
+        return None
+    answer = raw.execute(f"{statement}; {_TIME}{_WHETHER}{own}", prepare=False)
+    answer.nextset()
+    said, read_only, *_ = answer.fetchone()
+    return said, read_only == "on"
+
+
 def _ensure_fit(connection: psycopg.Connection[Any]) -> None:
     if connection.info.server_version < _OLDEST:
         raise DatabaseError(
             f"PostgreSQL {connection.info.server_version // 10000} is too old: 15 is needed",
             remedy="upgrade the server",
         )
-    row = connection.execute(_SETTINGS, prepare=False).fetchone()
+    pid = connection.info.backend_pid
+    row = connection.execute(_SETTINGS, [pid, pid], prepare=False).fetchone()
     assert row is not None
-    encoding, early, *_ = row
+    encoding, early, answering, *_ = row
+    if answering != pid:
+        connection.prepare_threshold = None
     if encoding != "UTF8":
         raise DatabaseError(
             f"the encoding of the database is {encoding}, and UTF8 is needed",

@@ -24,6 +24,7 @@ from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
 from saga.journal.postgres_hints import ANNOUNCE, Notices
 from saga.journal.postgres_rows import ArrayStatement, register, texts
+from saga.journal.server_clock import ServerClock
 from saga.journal.statements import Nameable
 
 __all__ = ["PostgresBackend"]
@@ -44,12 +45,17 @@ class PostgresBackend:
 
     made_by = "run: saga db upgrade"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Clock) -> None:
+        self._clock = ServerClock(clock)
         self._parameters = postgres.parameters(url)
         self.name = postgres.name_of(self._parameters)
         self.turn: Turn = _NoTurn()
         self._engine: sa.Engine | None = None
         self._pid = os.getpid()
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     @property
     def error(self) -> type[Exception]:
@@ -101,24 +107,43 @@ class PostgresBackend:
     # ---- transactions
 
     def begin(self, connection: sa.Connection) -> None:
-        self._begin(connection, "BEGIN")
+        for _ in range(2):  # a new connection may be allowed to, or lead to another server
+            if not self._begin(connection, "BEGIN"):
+                return
+            self._drop(connection)
+        raise DatabaseError(
+            f"{self.name} is read-only: a standby, or default_transaction_read_only is on",
+            remedy="use the URL of the primary, promote the standby, or switch it off",
+        )
 
     def begin_reading(self, connection: sa.Connection) -> None:
         self._begin(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    def _begin(self, connection: sa.Connection, statement: str) -> None:
-        """On a new connection, if this one turns out to be lost: nothing has been done on it."""
+    def _begin(self, connection: sa.Connection, statement: str) -> bool:
+        """On a new connection, if this one turns out to be lost: nothing has been done on it.
+
+        True: nothing can be written.
+        """
         if connection.invalidated:
             connection.rollback()  # what SQLAlchemy takes for a transaction: nothing of ours
         raw = driver(connection)
         try:
             raw.pgconn.consume_input()  # in a pipeline nothing else would tell by now
-            raw.execute(statement, prepare=False)
+            return self._send_begin(raw, statement)
         except psycopg.OperationalError:
             if not raw.closed:
                 raise
             self._drop(connection)
-            driver(connection).execute(statement, prepare=False)
+            return self._send_begin(driver(connection), statement)
+
+    def _send_begin(self, raw: Any, statement: str) -> bool:
+        """And hear what time it is there. True: nothing can be written."""
+        asked = self._clock.monotonic()
+        found = postgres.begin(raw, statement)
+        if found is None:
+            return False
+        self._clock.learn(found[0], asked, self._clock.monotonic())
+        return found[1]
 
     def _drop(self, connection: sa.Connection) -> None:
         """This connection is lost, and so are those that wait in the pool, in all likelihood."""

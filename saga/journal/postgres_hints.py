@@ -1,26 +1,31 @@
 """Notices that somebody has written to PostgreSQL. Correctness rests on the poll.
 
 Whoever is no owner of a run says with each commit that there is news; an orchestrator listens by a
-connection of its own. Behind a pooler that lends out connections by the transaction nothing is
-heard, and nothing but time is lost.
+connection of its own. Behind a pooler nobody listens: whoever has that session next would be told.
+Nothing but time is lost.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 import psycopg
 import sqlalchemy as sa
 
 from saga.clock import Clock
+from saga.errors import DatabaseError
+from saga.journal.postgres import is_pooled
 
 __all__ = ["ANNOUNCE", "Notices"]
 
 _CHANNEL = "saga_news"
 ANNOUNCE = f"SELECT pg_notify('{_CHANNEL}', '')"
 _AGAIN_SECONDS = 5.0  # between two attempts to listen
+_log = logging.getLogger("saga.journal")
 
 
 class Notices:
@@ -59,9 +64,18 @@ class Notices:
 
     def _listen(self) -> None:
         self._again_at = self._clock.monotonic() + _AGAIN_SECONDS
-        with suppress(psycopg.Error):
+        with suppress(psycopg.Error, DatabaseError):  # whoever looks is told what it is
             raw = self._connect()
-            raw.execute(f"LISTEN {_CHANNEL}", prepare=False)
+            if is_pooled(raw):
+                raw.close()
+                self._again_at = inf
+                _log.info("behind a pooler nothing is heard of others; the poll finds it")
+                return
+            try:
+                raw.execute(f"LISTEN {_CHANNEL}", prepare=False)
+            except psycopg.Error:
+                raw.close()  # a standby lets nobody listen
+                raise
             self._raw, self._heard = raw, self._heard + 1  # what was said before, nobody heard
 
     def close(self) -> None:

@@ -91,8 +91,7 @@ def upgrade(
     Raises `DatabaseError`: no database, another application's, a newer schema, other keys. Then,
     and after any other error, nothing has changed.
     """
-    clock = clock or Clock()
-    backend = backend_for(url, clock)
+    backend = backend_for(url, clock or Clock())
     config = Config(attributes={})
     config.set_main_option("script_location", str(scripts).replace("%", "%%"))
     revisions = ScriptDirectory.from_config(config)
@@ -107,7 +106,7 @@ def upgrade(
                 command.upgrade(config, "head")
                 _ensure_whole(backend, connection, newest)
             if before is None:
-                establish(connection, keys, ids or Ids(), clock.now())
+                establish(connection, keys, ids or Ids(), backend.clock.now())
             identify(connection, keys)
             backend.commit(connection)
         except BaseException:

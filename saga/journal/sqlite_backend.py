@@ -42,6 +42,7 @@ class SqliteBackend:
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path, self.name = path, str(path)
         self.turn: Turn = sqlite.TurnLock(path, clock)
+        self.clock = clock  # whoever has the file is on this machine
         self._presence: Presence | None = None
 
     @property

@@ -80,11 +80,11 @@ class Advance:
     follows: bool = True  # something may follow without any call: time has passed, or see `_apply`
     full: bool = False  # so much has followed that the rest goes into the next record
 
-    def outgoing(self, now: float) -> list[Outgoing]:
-        """The calls that its record begins; `now` is its time on our monotonic clock."""
+    def outgoing(self, now: float, local: float) -> list[Outgoing]:
+        """The calls that its record begins; now on our monotonic clock, and on this machine's."""
         return [
-            Outgoing(sending.key, sending.attempt, sending.send_by, now + sending.send_by - self.at)
-            for sending in self.sendings
+            Outgoing(key, attempt, by, now + by - self.at, by + (local - self.at))
+            for key, attempt, by in ((one.key, one.attempt, one.send_by) for one in self.sendings)
         ]
 
     def unasked(self, held: Held) -> list[str]:

@@ -108,10 +108,10 @@ class Caller:
             held.calls.discard((outgoing.key, outgoing.attempt))
             return  # the lease is over; whoever has the run finds the sending and asks
         remaining = outgoing.cut_off - self._clock.monotonic()
-        if remaining <= 0 or self._clock.now() >= outgoing.send_by:
+        if remaining <= 0 or self._clock.local(self._clock.now()) >= outgoing.deadline:
             self._reply(held, outgoing, _not_made("its record was durable only after its deadline"))
             return
-        built = self._built(held, action, outgoing.attempt, outgoing.send_by)
+        built = self._built(held, action, outgoing.attempt, outgoing.deadline)
         if built.error is not None:
             told = describe(built.error)
             why = f"its call could not be built: {told['type']}: {told['text']}"
@@ -139,11 +139,11 @@ class Caller:
             cut_off = self._cancelling and isinstance(ended.error, asyncio.CancelledError)
             self._reply(held, outgoing, result, interrupted=cut_off)
 
-    def _built(self, held: Held, action: Action, attempt: int, send_by: float) -> Ended:
+    def _built(self, held: Held, action: Action, attempt: int, deadline: float) -> Ended:
         """The call as a value; a model's validators are user code, so this may end in anything."""
         side = held.saga.step_of(action).side(action.direction)
         try:
-            return Ended(value=side.call(held.state, action, attempt, send_by, self._resources))
+            return Ended(value=side.call(held.state, action, attempt, deadline, self._resources))
         except BaseException as error:  # noqa: BLE001  as said
             return Ended(error=error)
 
@@ -183,7 +183,8 @@ class Caller:
             held.probes.discard(key)
             return
         timeout = side.contract.timeout
-        ended = built = self._built(held, action, action.attempts, started + timeout)
+        deadline = self._clock.local(started) + timeout
+        ended = built = self._built(held, action, action.attempts, deadline)
         call = built.value
         try:
             if built.error is None:

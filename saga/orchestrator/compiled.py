@@ -162,10 +162,10 @@ def _compile_step(step: Step[Any, Any], row: StepSpec) -> CompiledStep:
     forward = _side(
         step.effect,
         lambda state, _, item: _freeze_forward(step, state, row, item),
-        lambda state, action, attempt, send_by, resources: Call(
+        lambda state, action, attempt, deadline, resources: Call(
             args=read_arguments(step, action.args),
             resources=resources,
-            **_common(state, action, attempt, send_by),
+            **_common(state, action, attempt, deadline),
         ),
     )
     if compensation is None:
@@ -173,8 +173,8 @@ def _compile_step(step: Step[Any, Any], row: StepSpec) -> CompiledStep:
     undo = _side(
         compensation,
         lambda _, of, __: _freeze_undo(step, compensation, of),
-        lambda state, action, attempt, send_by, resources: _undo_call(
-            step, state, action, attempt, send_by, resources
+        lambda state, action, attempt, deadline, resources: _undo_call(
+            step, state, action, attempt, deadline, resources
         ),
     )
     return CompiledStep(forward, undo)
@@ -206,7 +206,7 @@ def _limits(contract: Contract) -> tuple[CallLimit, ...]:
     return tuple(CallLimit(kind, name, most) for kind, name, most in declared if most is not None)
 
 
-def _common(state: RunState, action: Action, attempt: int, send_by: float) -> dict[str, Any]:
+def _common(state: RunState, action: Action, attempt: int, deadline: float) -> dict[str, Any]:
     return {
         "key": action.key,
         "digest": action.digest,
@@ -214,7 +214,7 @@ def _common(state: RunState, action: Action, attempt: int, send_by: float) -> di
         "step": step_of(state.steps, action).name,
         "item": action.item,
         "attempt": attempt,
-        "deadline": datetime.fromtimestamp(send_by, UTC),
+        "deadline": datetime.fromtimestamp(deadline, UTC),
     }
 
 
@@ -223,7 +223,7 @@ def _undo_call(
     state: RunState,
     action: Action,
     attempt: int,
-    send_by: float,
+    deadline: float,
     resources: Sequence[object],
 ) -> Call[Any]:
     of = state.actions[action.of_key or ""]
@@ -232,7 +232,7 @@ def _undo_call(
         receipt=None if of.state != "landed" else read_receipt(step.effect, of.receipt),
         of_key=of.key,
         resources=resources,
-        **_common(state, action, attempt, send_by),
+        **_common(state, action, attempt, deadline),
     )
 
 

@@ -22,6 +22,7 @@ class Outgoing(NamedTuple):
     attempt: int
     send_by: float  # unix seconds, as recorded
     cut_off: float  # the same moment on our monotonic clock, counted from before the commit
+    deadline: float  # and on this machine's own clock, right or wrong: what user code can look at
 
 
 @dataclass(slots=True)

@@ -167,7 +167,6 @@ class Orchestrator:
             self._sagas,
             self._lanes,
             self._resources,
-            self._clock,
             lease=self._lease,
             runs_at_once=self._runs_at_once,
         )

@@ -160,7 +160,8 @@ class Runner:
 
     def _advance(self, run: Held) -> Append | None:
         """Decide what is due for one run; the append to write, if anything happened."""
-        at, now = max(self._clock.now(), run.at), self._clock.monotonic()
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        at = max(now, run.at)
         taken = 1 if run.one_by_one else first(run.mailbox)
         letters, run.mailbox = run.mailbox[:taken], run.mailbox[taken:]
         run.letters = letters
@@ -184,7 +185,7 @@ class Runner:
             return None
         run.writing, run.at = append, at
         run.news, run.more, run.to_ask = step.news(), step.more, sorted(step.begun)
-        run.outgoing = step.outgoing(now)
+        run.outgoing = step.outgoing(monotonic, self._clock.local(now))
         run.cut_off = min([one.send_by for one in run.outgoing], default=0.0)
         self.brake.lanes.seat(run)
         return append

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
-from saga.clock import Clock
 from saga.definition.saga import App
 from saga.errors import SagaError
 from saga.journal.database import Database
@@ -58,7 +57,6 @@ class Shift:
         sagas: Mapping[str, CompiledSaga],
         lanes: Lanes,
         resources: tuple[object, ...],
-        clock: Clock,
         *,
         lease: float,
         runs_at_once: int,
@@ -66,7 +64,7 @@ class Shift:
         self.id, self.over = id_, False  # over: the lease is lost
         self._database, self._app, self._sagas = database, app, sagas
         self._specs = {digest: saga.spec for digest, saga in sagas.items()}
-        self._clock = clock
+        self._clock = clock = database.clock
         self._membership = Membership(database, id_, lease, clock, self._lost)
         self._errands = Errands(database)
         self._writer = self._errands.writer = self._writer_type(

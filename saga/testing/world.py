@@ -174,9 +174,8 @@ class World:
 
     def _watching(self, url: str) -> Observer:
         if self._observer is None:
-            clock = self.outside.clock
-            database = Database(url, Settings().keyring(), clock=clock)
-            self._observer = Observer(database, clock.now)
+            database = Database(url, Settings().keyring(), clock=self.outside.clock)
+            self._observer = Observer(database, database.now)
         return self._observer
 
 

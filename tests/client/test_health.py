@@ -20,6 +20,9 @@ class Ahead(Clock):
     def now(self) -> float:
         return time.time() + self._seconds
 
+    def heard(self, said: float) -> float:
+        return said + self._seconds
+
 
 def codes(client: Client, kind: str = "problem") -> list[str]:
     return [finding.code for finding in client.health().findings if finding.kind == kind]

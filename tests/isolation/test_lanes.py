@@ -55,7 +55,7 @@ class Hall:
             if not self.brake.blocks(run, _due(run, 0, direction, action)):
                 key = f"{direction}-{run_id}-{number}-{len(run.outgoing)}"
                 run.state.actions[key] = _action("sending", direction, key)
-                run.outgoing.append(Outgoing(key, 1, 0.0, 0.0))
+                run.outgoing.append(Outgoing(key, 1, 0.0, 0.0, 0.0))
                 found += 1
         self.lanes.seat(run)
         self.lanes.done(run)

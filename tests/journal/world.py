@@ -73,6 +73,9 @@ class ShiftedClock(Clock):
     def now(self) -> float:
         return time.time() + self.ahead
 
+    def heard(self, said: float) -> float:
+        return said + self.ahead
+
 
 class Outside:
     """What has been called, in order: (run, step, direction)."""

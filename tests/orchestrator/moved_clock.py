@@ -8,13 +8,16 @@ __all__ = ["MovedClock"]
 
 
 class MovedClock(Clock):
-    """`ahead` is added to both readings."""
+    """`ahead` is added to all readings."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
 
     def now(self) -> float:
         return super().now() + self.ahead
+
+    def heard(self, said: float) -> float:
+        return said + self.ahead
 
     def monotonic(self) -> float:
         return super().monotonic() + self.ahead

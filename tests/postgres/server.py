@@ -11,6 +11,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import time
@@ -22,7 +23,21 @@ from typing import IO
 import psycopg
 from psycopg import sql
 
-__all__ = ["BIN", "DEBIAN", "URL", "WHEEL", "Server", "programs", "served", "server"]
+__all__ = [
+    "BIN",
+    "DEBIAN",
+    "URL",
+    "WHEEL",
+    "Server",
+    "await_answer",
+    "kept",
+    "programs",
+    "served",
+    "server",
+    "somebody",
+    "standby",
+    "versions",
+]
 
 URL = "SAGA_TEST_POSTGRES_URL"
 BIN = "SAGA_TEST_POSTGRES_BIN"
@@ -54,8 +69,14 @@ rm -rf "$SAGA_TEST_POSTGRES_FOLDER"
 class Server:
     """A server that runs; it makes databases."""
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        process: subprocess.Popen[bytes] | None = None,
+        programs: Path | None = None,
+    ) -> None:
         self.url = url  # of a database that is there to begin with
+        self.programs = programs  # that it is run by, if it is ours
         self._process = process
         self._count = 0
         self._made: list[str] = []
@@ -118,38 +139,55 @@ class Server:
 
 def programs() -> Path:
     """The folder of `initdb` and `postgres`."""
-    if chosen := os.environ.get(BIN):
-        return Path(chosen)
-    debian = DEBIAN.glob("*/bin")
-    newest = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
-    path = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
-    wheel = Path(sysconfig.get_paths()["purelib"]) / WHEEL
-    for folder in [*newest, *path, wheel / "pginstall" / "bin"]:
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
+    for folder in _folders():
+        return folder
     raise AssertionError(
         f"no PostgreSQL server: install one (apt-get install postgresql), the wheel {WHEEL}, "
         f"or set {URL}; the tests do not go without"
     )
 
 
+def versions() -> dict[int, Path]:
+    """Every major version that is on this machine, the one that `programs` takes first."""
+    found: dict[int, Path] = {}
+    for folder in _folders():
+        said = subprocess.run(
+            [folder / "postgres", "--version"], capture_output=True, check=True, text=True
+        )
+        found.setdefault(int(said.stdout.split()[2].partition(".")[0]), folder)
+    return found
+
+
+def _folders() -> Iterator[Path]:
+    """Wherever a server may be, the best first."""
+    chosen = [Path(os.environ[BIN])] if os.environ.get(BIN) else []
+    debian = DEBIAN.glob("*/bin")
+    newest = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
+    path = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
+    wheel = Path(sysconfig.get_paths()["purelib"]) / WHEEL / "pginstall" / "bin"
+    for folder in [*chosen, *newest, *path, wheel]:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            yield folder
+
+
 @contextmanager
-def served(*, fsync: bool = False) -> Iterator[Server]:
-    """A server, for as long as the block takes."""
-    one = server(fsync=fsync)
+def served(*, fsync: bool = False, of: Path | None = None) -> Iterator[Server]:
+    """A server, for as long as the block takes; one of our own, by these programs, if given."""
+    one = server(fsync=fsync, of=of)
     try:
         yield one
     finally:
         one.end()
 
 
-def server(*, fsync: bool = False) -> Server:
-    """Start one, or take the one that the environment names."""
-    if url := os.environ.get(URL):
+def server(*, fsync: bool = False, of: Path | None = None) -> Server:
+    """Start one, by these programs if given; else take the one that the environment names."""
+    if of is None and (url := os.environ.get(URL)):
         return Server(url)
     folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))  # short: a socket's path has a limit
-    user = _somebody(folder)
-    found = _readable(programs(), folder, user)
+    user = somebody(folder)
+    chosen = of or programs()
+    found = _readable(chosen, folder, user)
     data = folder / "data"
     words: list[str | Path] = [
         "-D",
@@ -167,21 +205,53 @@ def server(*, fsync: bool = False) -> Server:
         [found / "initdb", *words], capture_output=True, cwd=folder, user=user, check=False
     )
     assert made.returncode == 0, made.stderr.decode()
-    settings = _SETTINGS | {"fsync": "on" if fsync else "off"}
-    words = ["-D", data, "-k", folder]
-    words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    url, process = _started(found, folder, user, {"fsync": "on" if fsync else "off"})
+    return Server(url, process, chosen)
+
+
+@contextmanager
+def standby(primary: Server) -> Iterator[Server]:
+    """A standby that follows a server of ours, by the same programs; it answers, and only reads."""
+    assert primary.programs is not None
+    folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))
+    user = somebody(folder)
+    words: list[str | Path] = ["-D", folder / "data", "-R", "-c", "fast", "--no-sync"]
+    words += ["-d", primary.url.replace("/postgres?", "/?")]
+    found = _readable(primary.programs, folder, user)
+    copied = subprocess.run(
+        [found / "pg_basebackup", *words],
+        capture_output=True,
+        cwd=folder,
+        user=user,
+        check=False,
+    )
+    assert copied.returncode == 0, copied.stderr.decode()
+    one = Server(*_started(found, folder, user, {"fsync": "off"}), primary.programs)
+    try:
+        yield one
+    finally:
+        one.end()
+
+
+def _started(
+    found: Path, folder: Path, user: int | None, settings: dict[str, str]
+) -> tuple[str, subprocess.Popen[bytes]]:
+    words: list[str | Path] = ["-D", folder / "data", "-k", folder]
+    for name, value in (_SETTINGS | settings).items():
+        words += ["-c", f"{name}={value}"]
     with (folder / "log").open("wb") as log:
-        process = _kept(found, words, folder, user, log)
+        process = kept([found / "postgres", *words], folder, user, log)
     url = f"postgresql://saga@/postgres?host={folder}"
-    _await(url, process, folder / "log")
-    return Server(url, process)
+    await_answer(url, process, folder / "log")
+    return url, process
 
 
-def _kept(
-    found: Path, words: list[str | Path], folder: Path, user: int | None, log: IO[bytes]
+def kept(
+    words: list[str | Path], folder: Path, user: int | None, log: IO[bytes]
 ) -> subprocess.Popen[bytes]:
+    """Run a program that ends, with its folder, when we close its input or end."""
     return subprocess.Popen(
-        ["/bin/sh", "-c", _KEEPER, "sh", found / "postgres", *words],
+        ["/bin/sh", "-c", _KEEPER, "sh", *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=log,
@@ -192,7 +262,8 @@ def _kept(
     )
 
 
-def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def await_answer(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until it takes connections."""
     until = time.monotonic() + _SECONDS
     while True:
         try:
@@ -205,7 +276,7 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
             return
 
 
-def _somebody(folder: Path) -> int | None:
+def somebody(folder: Path) -> int | None:
     """PostgreSQL does not run as root; then whose the folder becomes, and who runs it."""
     if os.getuid():
         return None
@@ -229,3 +300,7 @@ def _readable(found: Path, folder: Path, user: int | None) -> Path:
         if part.exists():
             shutil.copytree(part, folder / "programs" / part.name)
     return folder / "programs" / found.relative_to(wheel.parent)
+
+
+if __name__ == "__main__":  # the folders of all versions but the one that the tests take
+    sys.stdout.writelines(f"{folder}\n" for folder in [*versions().values()][1:])
