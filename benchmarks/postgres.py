@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-
-import psycopg
+from pathlib import Path
 
 from benchmarks.figures import Figure, beside_floors, in_turn, middle
 from benchmarks.floor import Store, group_floor, single_floor
@@ -23,6 +22,7 @@ from benchmarks.report import Report
 from benchmarks.sharing import sharing, sharing_table
 from benchmarks.stores import ServerStore
 from saga import Client
+from saga.journal.postgres import connect, parameters
 from tests.databases import with_schema
 from tests.postgres.server import Server, served
 
@@ -116,20 +116,22 @@ def _saga(
 def _written(server: Server, options: Options, workload: str, in_flight: int) -> _Written:
     say(f"{workload}, {in_flight} in flight: records and WAL")
     count = min(options.count, _ALONE if in_flight == 1 else 1000)
-    with _fresh(server) as url, psycopg.connect(url, autocommit=True) as reader:
+    with _fresh(server) as url, connect(parameters(url)) as reader:
 
         def asked() -> tuple[int, float]:
             query = "SELECT count(*), pg_current_wal_insert_lsn() - '0/0' FROM journal"
             records, wal = reader.execute(query).fetchall()[0]
             return records, float(wal)
 
+        ((data,),) = reader.execute("SHOW data_directory").fetchall()
+        pid = int((Path(data) / "postmaster.pid").read_text().split()[0])
         with closing(Client(url)) as client:
             start(client, workload, names(count))
         reader.execute("CHECKPOINT")
         records, wal = asked()
-        cpu = cpu_of_family(server.pid)
+        cpu = cpu_of_family(pid)
         drain(url, names(count), in_flight)
-        spent = cpu_of_family(server.pid) - cpu
+        spent = cpu_of_family(pid) - cpu
         more, written = asked()
     return _Written(
         workload,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from benchmarks.floor import Rows, names
+from saga.journal.postgres import connect, parameters
 from saga.journal.sqlite import library, safe_wal
 
 __all__ = ["FileStore", "ServerStore"]
@@ -75,7 +74,8 @@ class ServerStore:
     """A database of a server: many rows in one statement, a transaction in one round trip."""
 
     def __init__(self, url: str, count: int) -> None:
-        self._connection = psycopg.connect(url, autocommit=True, prepare_threshold=0)
+        self._connection = connect(parameters(url))
+        self._connection.prepare_threshold = 0
         for statement in _TABLES.format(whole="int8", real="float8", last="").split(";"):
             if statement.strip():
                 self._connection.execute(statement, prepare=False)

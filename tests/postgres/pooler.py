@@ -1,6 +1,7 @@
 """A real PgBouncer before the server, which lends out its connections by the transaction.
 
-As with the server there is no way without: whoever has none is told so, and the tests fail.
+No package of Python's brings one. `.ci/run` installs it and does not go on without; on a machine
+that has none these tests are left out, and say so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.databases import ServerDatabases
@@ -52,9 +54,8 @@ def program() -> str:
     """The program."""
     path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
     found = shutil.which("pgbouncer", path=path)
-    assert found, (
-        "no PgBouncer: install it (apt-get install pgbouncer); the tests do not go without"
-    )
+    if found is None:
+        pytest.skip("there is no PgBouncer here: apt-get install pgbouncer")
     return found
 
 

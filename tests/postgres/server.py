@@ -107,14 +107,6 @@ class Server:
             )
         self._made.remove(name)
 
-    @property
-    def pid(self) -> int:
-        """Of its first process, the parent of all others; for a server on this machine."""
-        with psycopg.connect(self.url) as connection:
-            found = connection.execute("SHOW data_directory").fetchone()
-        assert found is not None
-        return int((Path(found[0]) / "postmaster.pid").read_text().split()[0])
-
     def end(self) -> None:
         """Remove what we have made, and the server too if it is ours."""
         if self._process is None:
