@@ -16,13 +16,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import psycopg
 from psycopg import sql
 
-__all__ = ["BIN", "DEBIAN", "URL", "WHEEL", "Server", "programs", "served", "server"]
+__all__ = ["BIN", "DEBIAN", "URL", "WHEEL", "Ours", "Server", "programs", "served", "server"]
 
 URL = "SAGA_TEST_POSTGRES_URL"
 BIN = "SAGA_TEST_POSTGRES_BIN"
@@ -39,24 +40,62 @@ _SETTINGS = {
     "max_wal_size": "2GB",
     "log_min_messages": "fatal",
 }
-# It reads nothing and ends when we do, however we end: then its input is closed.
+# It starts the server for every line that it reads, and ends when we do, however we end: then its
+# input is closed.
 _KEEPER = """
 exec 3<&0
-"$@" </dev/null 3<&- &
-server=$!
-cat <&3 >/dev/null
+while read -r line <&3
+do
+  "$@" </dev/null 3<&- &
+  server=$!
+done
 kill -INT $server 2>/dev/null
 wait $server
 rm -rf "$SAGA_TEST_POSTGRES_FOLDER"
 """
 
 
+@dataclass(frozen=True)
+class Ours:
+    """What there is of a server that we have started: its folder, its programs, its keeper."""
+
+    folder: Path
+    programs: Path
+    user: int | None
+    process: subprocess.Popen[bytes]
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    def start(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"start\n")
+        self.process.stdin.flush()
+
+    def stop_at_once(self) -> None:
+        words: list[str | Path] = ["stop", "-m", "immediate", "-D", self.folder / "data"]
+        done = subprocess.run(
+            [self.programs / "pg_ctl", *words],
+            capture_output=True,
+            cwd=self.folder,
+            user=self.user,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(_SECONDS)
+
+
 class Server:
     """A server that runs; it makes databases."""
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(self, url: str, ours: Ours | None = None) -> None:
         self.url = url  # of a database that is there to begin with
-        self._process = process
+        self._ours = ours
         self._count = 0
         self._made: list[str] = []
         self._mark = f"saga_test_{os.getpid()}"
@@ -86,15 +125,33 @@ class Server:
             )
         self._made.remove(name)
 
+    @property
+    def folder(self) -> Path:
+        """Where the socket of a server of ours is."""
+        assert self._ours is not None, "the server is not ours"
+        return self._ours.folder
+
+    def stop_at_once(self) -> None:
+        """`pg_ctl stop -m immediate`: without goodbye, and without writing what it has in memory.
+
+        Only a server of ours; `start` brings it back, and then it recovers.
+        """
+        assert self._ours is not None, "the server is not ours"
+        self._ours.stop_at_once()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        assert self._ours is not None, "the server is not ours"
+        self._ours.start()
+        _await(self.url, self._ours.process, self._ours.log)
+
     def end(self) -> None:
         """Remove what we have made, and the server too if it is ours."""
-        if self._process is None:
-            for name in [*self._made]:
-                self.drop(self._url(name))
+        if self._ours is not None:
+            self._ours.end()
             return
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(_SECONDS)
+        for name in [*self._made]:
+            self.drop(self._url(name))
 
     @staticmethod
     def name_of(url: str) -> str:
@@ -126,18 +183,18 @@ def programs() -> Path:
 
 
 @contextmanager
-def served(*, fsync: bool = False) -> Iterator[Server]:
+def served(*, fsync: bool = False, own: bool = False) -> Iterator[Server]:
     """A server, for as long as the block takes."""
-    one = server(fsync=fsync)
+    one = server(fsync=fsync, own=own)
     try:
         yield one
     finally:
         one.end()
 
 
-def server(*, fsync: bool = False) -> Server:
-    """Start one, or take the one that the environment names."""
-    if url := os.environ.get(URL):
+def server(*, fsync: bool = False, own: bool = False) -> Server:
+    """Start one, or take the one that the environment names, unless it must be our own."""
+    if not own and (url := os.environ.get(URL)):
         return Server(url)
     folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))  # short: a socket's path has a limit
     user = _somebody(folder)
@@ -164,9 +221,9 @@ def server(*, fsync: bool = False) -> Server:
     words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     with (folder / "log").open("wb") as log:
         process = _kept(found, words, folder, user, log)
-    url = f"postgresql://saga@/postgres?host={folder}"
-    _await(url, process, folder / "log")
-    return Server(url, process)
+    one = Server(f"postgresql://saga@/postgres?host={folder}", Ours(folder, found, user, process))
+    one.start()
+    return one
 
 
 def _kept(

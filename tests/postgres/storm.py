@@ -1,0 +1,139 @@
+"""A storm over a server: several orchestrators, everything that may come over them, all at once.
+
+As `tests.crash.storm`, on PostgreSQL: the same orders, shop, person and judgement; and beside kills
+and stops of processes the server is stopped at once, backends are killed, connections are cut
+between a COMMIT and its answer, and clocks jump. `python3 dev.py bench storm` runs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from saga import Client, DatabaseError
+from tests.crash.evidence import ServerJournal
+from tests.crash.nursery import Nursery
+from tests.crash.orders import adrift_flow, plain_adrift_flow
+from tests.crash.storm import CHAOS, Report, judged
+from tests.crash.watched_shop import WatchedShop
+from tests.crash.weather import Place, Plan, Trouble, Weather
+from tests.databases import with_schema
+from tests.postgres.proxy import Proxy
+from tests.postgres.server import Server
+from tests.postgres.troubles import (
+    CutCommits,
+    JumpingClocks,
+    KilledBackends,
+    StoppedServer,
+    clockwork,
+)
+
+__all__ = ["Gale", "storm"]
+
+T = TypeVar("T")
+_PATIENCE = 120.0  # seconds for the last runs to end
+_AWAY = 60.0  # seconds that a client waits for the server
+
+
+@dataclass(frozen=True)
+class Gale:
+    """What a storm over a server has to have done, at the least; and in about how many seconds."""
+
+    seed: str
+    runs: int
+    kills: int
+    stops: int
+    server_stops: int
+    backends: int
+    commits: int
+    jumps: int
+    seconds: float
+    processes: int = 4
+
+    @property
+    def plan(self) -> Plan:
+        """The part that any database can have."""
+        return Plan(
+            runs=self.runs,
+            kills=self.kills,
+            stops=self.stops,
+            windows=0,
+            seed=self.seed,
+            processes=self.processes,
+            open=120,
+            latest_kill=0.3,
+            asleep=2,
+            flows=(adrift_flow, plain_adrift_flow),
+        )
+
+
+def storm(gale: Gale, server: Server, folder: Path) -> Report:
+    """One storm, with its files in `folder`. The server must be our own, and it is stopped."""
+    began, plan = time.monotonic(), gale.plan
+    direct = with_schema(server)
+    shop = WatchedShop(folder / "shop.db", "--chaos", plan.seed, *CHAOS)
+    try:
+        with Proxy(server.folder, plan.chance("proxy")) as proxy:
+            place = Place(proxy.through(direct), lambda: ServerJournal(direct), away=True)
+            with _people(folder, place) as (nursery, client):
+                shop.rule("slow_request", run_id="storm-*5", times=None, seconds=0.1)
+                weather = Weather(plan, nursery, place, client, shop)
+                weather.troubles = [*_troubles(gale, server, direct, proxy, weather)]
+                weather.rage()
+                for error in weather.errors:
+                    raise error
+                weather.settle(_PATIENCE)
+    finally:
+        shop.stop()
+    judge = Place(direct, place.journal)
+    return judged(weather, judge, shop, time.monotonic() - began)
+
+
+@contextmanager
+def _people(folder: Path, place: Place) -> Iterator[tuple[Nursery, Client]]:
+    with Nursery(folder, clockwork()) as nursery, closing(_Insistent(place.url)) as client:
+        yield nursery, client
+
+
+def _troubles(
+    gale: Gale, server: Server, url: str, proxy: Proxy, weather: Weather
+) -> Iterator[Trouble]:
+    chance, seconds = gale.plan.chance, gale.seconds
+    yield StoppedServer(server, gale.server_stops, seconds, chance("server"))
+    yield KilledBackends(url, gale.backends, seconds, chance("backends"))
+    yield CutCommits(proxy, gale.commits, seconds, chance("commits"))
+    yield JumpingClocks(weather.alive, gale.jumps, seconds, chance("clocks"))
+
+
+class _Insistent(Client):
+    """Asks again while the server is away, as whoever calls a client would."""
+
+    def start(self, *args: Any, **options: Any) -> Any:
+        return _insist(lambda: super(_Insistent, self).start(*args, **options))
+
+    def cancel(self, *args: Any, **options: Any) -> Any:
+        return _insist(lambda: super(_Insistent, self).cancel(*args, **options))
+
+    def cases(self, *args: Any, **options: Any) -> Any:
+        return _insist(lambda: super(_Insistent, self).cases(*args, **options))
+
+    def case(self, *args: Any, **options: Any) -> Any:
+        return _insist(lambda: super(_Insistent, self).case(*args, **options))
+
+    def resolve(self, *args: Any, **options: Any) -> Any:
+        return _insist(lambda: super(_Insistent, self).resolve(*args, **options))
+
+
+def _insist(work: Callable[[], T]) -> T:
+    end = time.monotonic() + _AWAY
+    while True:
+        try:
+            return work()
+        except DatabaseError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
