@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from saga import DatabaseError, Orchestrator
+from saga.clock import Clock
 from tests.crash.orders import app
 
 __all__ = ["NOT_BEGUN", "Child", "Nursery", "main"]
@@ -209,8 +210,15 @@ def _redirect(log: str) -> None:
     logging.getLogger("saga").setLevel(logging.INFO)
 
 
+class _Clock(Clock):
+    """libfaketime takes the moment until which `time.sleep` sleeps for one of the wall's clock."""
+
+    def sleep(self, seconds: float) -> None:
+        threading.Event().wait(seconds)
+
+
 async def _orchestrate(url: str, options: dict[str, Any]) -> int:
-    orchestrator = Orchestrator(app, url, **options)
+    orchestrator = Orchestrator(app, url, clock=_Clock(), **options)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, orchestrator.stop)
     async with AsyncExitStack() as stack:
         try:
