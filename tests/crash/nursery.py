@@ -157,6 +157,7 @@ def _clockwork(library: Path) -> dict[str, str]:
         "LD_PRELOAD": str(library),
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_FORCE_MONOTONIC_FIX": "0",  # else it makes Python wait for its own lock
     }
 
 

@@ -50,6 +50,7 @@ class Report:
     stops: int
     taken_over: int  # runs that somebody else took up while their owner slept
     troubles: dict[str, int]
+    wanted: dict[str, int]  # of each of them
     verdicts: Counter[str]
     tally: Tally
     faults: tuple[str, ...]
@@ -122,6 +123,7 @@ def _report(
         stops=len(weather.stops),
         taken_over=sum(weather.stops),
         troubles={one.name: one.done for one in weather.troubles},
+        wanted={one.name: one.wanted for one in weather.troubles},
         verdicts=Counter(f"{verdict} ({kind})" for kind, verdict in weather.person.verdicts),
         tally=found,
         faults=tuple(faults),

@@ -27,9 +27,8 @@ from tests.crash.watched_shop import WatchedShop
 
 __all__ = ["Place", "Plan", "Trouble", "Weather"]
 
-_LEASE = 1.0  # seconds
-_LONGEST_STOP = 2.0  # well within `in_flight`: a byte may leave when the process wakes up
-_RUNS_AT_ONCE = 40  # of one process: something is left for a newcomer
+_STEADY = 4.0  # leases, at the most, that a steady process lives
+_LONGER = 1.0  # the longest stop is so many seconds longer than the lease
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,10 @@ class Plan:
     windows: int = 10
     seed: str = "1"
     processes: int = 2
+    steady: int = 0  # of them: never stopped, and alive for long enough to see others dead
+    lease: float = 1.0  # seconds; with `_LONGER` well within `in_flight`, see tests.crash.orders
     open: int = 60  # runs under way at a time
+    at_once: int = 40  # of one process: something is left for a newcomer
     latest_kill: float = 0.12  # seconds after the first claim
     asleep: int = 1  # processes that are stopped at a time
     flows: tuple[Saga[Any], Saga[Any]] = (order_flow, plain_flow)
@@ -125,7 +127,7 @@ class Weather:
                     self.person.look_at_all()
                     return not journal.heads("phase <> 'ended'")
 
-                until(all_ended, "the end of all runs", within=patience, pause=0.05)
+                until(all_ended, "the end of all runs", within=patience, pause=0.1)
         finally:
             codes = [child.terminate() for child in children]
         assert codes == [0, 0], "an orchestrator did not leave on SIGTERM"
@@ -182,10 +184,10 @@ class Weather:
 
     def _lives_of(self, number: int) -> Callable[[], None]:
         def lives() -> None:
-            chance = self.plan.chance(f"process {number}")
+            chance, steady = self.plan.chance(f"process {number}"), number <= self.plan.steady
             with closing(self._place.journal()) as journal:
                 while not self._enough():
-                    self._live(journal, chance)
+                    self._live(journal, chance, steady)
 
         return lives
 
@@ -197,13 +199,13 @@ class Weather:
             self.over.set()
         return self.over.is_set()
 
-    def _live(self, journal: Journal, chance: random.Random) -> None:
+    def _live(self, journal: Journal, chance: random.Random, steady: bool) -> None:
         """One process, from its first claim to whatever comes over it."""
         child = self._orchestrate()
         self.alive.append(child)
         try:
             if (id_ := self._owner(child, journal)) is not None:
-                self._strike(child, id_, journal, chance)
+                self._strike(child, id_, journal, chance, steady)
         finally:
             self.alive.remove(child)
 
@@ -219,12 +221,15 @@ class Weather:
                 self.stillborn += 1
                 return None
             assert time.monotonic() < end, f"it does not claim: see {child.log}"
-            time.sleep(0.001)
+            time.sleep(0.01 if self._place.away else 0.001)
 
-    def _strike(self, child: Child, id_: str, journal: Journal, chance: random.Random) -> None:
-        claimed, latest = time.monotonic(), self.plan.latest_kill
+    def _strike(
+        self, child: Child, id_: str, journal: Journal, chance: random.Random, steady: bool
+    ) -> None:
+        claimed, plan = time.monotonic(), self.plan
+        latest = _STEADY * plan.lease if steady else plan.latest_kill
         time.sleep(chance.uniform(0, latest - 0.005))
-        left = self.plan.stops - len(self.stops)
+        left = 0 if steady else plan.stops - len(self.stops)
         if self._quiet.is_set():
             while self._quiet.is_set():
                 time.sleep(0.01)
@@ -250,7 +255,7 @@ class Weather:
         not stopped while it keeps them from writing: else nothing could be taken over.
         """
         quiet, taken = self.plan.asleep == 1 and len(self.stops) % 2 == 0, 0
-        watched = quiet or self.plan.asleep > 1
+        watched, lease = quiet or self.plan.asleep > 1, self.plan.lease
         child.send(SIGSTOP)
         try:
             owned: list[Head] = []
@@ -260,8 +265,8 @@ class Weather:
             elif watched:
                 owned = journal.heads("owner = ?", id_)
             began = time.monotonic()
-            time.sleep(_LEASE + chance.uniform(0.15, 0.4))
-            while watched and not taken and time.monotonic() - began < _LONGEST_STOP:
+            time.sleep(lease + chance.uniform(0.15, 0.4))
+            while watched and not taken and time.monotonic() - began < lease + _LONGER:
                 time.sleep(0.01)
                 taken = sum(journal.head(head.run_id).fence > head.fence for head in owned)
         finally:
@@ -275,9 +280,9 @@ class Weather:
         return self._nursery.orchestrate(
             self._place.url,
             self._shop.url,
-            lease=_LEASE,
-            grace=_LEASE,
-            runs_at_once=_RUNS_AT_ONCE,
+            lease=self.plan.lease,
+            grace=self.plan.lease,
+            runs_at_once=self.plan.at_once,
         )
 
 

@@ -15,9 +15,12 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 from collections import Counter, deque
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -31,56 +34,84 @@ _GIVEN_UP = 5.0  # seconds for the answer to it
 
 
 class Proxy:
-    """Runs on a thread of its own, from `with` on. `folder`: where the server's socket is."""
+    """Runs as a process of its own while `with` lasts; it ends when we do.
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
+    `server`: the folder of the server's socket.
+    """
+
+    def __init__(self, server: Path) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="saga-proxy-"))
         self.cuts: Counter[str] = Counter()  # those that are through, by their way
-        self.armed: deque[str] = deque()
-        self.chance = chance
-        self.upstream = str(folder / _SOCKET)
-        self._ready = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
+        self._server = server
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, server / _SOCKET, self.folder / _SOCKET],
+            cwd=Path(__file__).resolve().parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(10), "the proxy does not listen"
+        assert self._process.stdout is not None  # they are pipes
+        assert self._process.stdout.readline(), "the proxy does not listen"
+        self._reader.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._reader.join(10)
         shutil.rmtree(self.folder)
 
     def through(self, url: str) -> str:
         """The URL of the same database, by this way."""
         before, _, place = url.partition("?host=")
-        assert Path(place) == Path(self.upstream).parent, url
+        assert Path(place) == self._server, url
         return f"{before}?host={self.folder}"
 
     def cut(self, way: str) -> None:
         """Cut the connection of the next COMMIT."""
-        self.armed.append(way)
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{way}\n")
+        self._process.stdin.flush()
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        listen = self._loop.create_unix_server(lambda: _Client(self), self.folder / _SOCKET)
-        server = self._loop.run_until_complete(listen)
-        self._ready.set()
-        self._loop.run_forever()
-        server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
-        self._loop.close()
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self.cuts[line.strip()] += 1
+
+
+@dataclass
+class _Orders:
+    """What the process is to do: pass on to `upstream`, and cut so many COMMITs, in these ways."""
+
+    upstream: str
+    armed: deque[str] = field(default_factory=deque)
+
+
+async def _serve(upstream: str, listen: str) -> None:
+    """Be the proxy until standard input ends."""
+    loop, orders, lines = asyncio.get_running_loop(), _Orders(upstream), asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    await loop.create_unix_server(lambda: _Client(orders), listen)
+    _say("ready")
+    while line := await lines.readline():
+        orders.armed.append(line.decode().strip())
+
+
+def _say(word: str) -> None:
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
 
 
 class _Client(asyncio.Protocol):
     """The side of whoever connects."""
 
-    def __init__(self, proxy: Proxy) -> None:
-        self._proxy = proxy
+    def __init__(self, orders: _Orders) -> None:
+        self._orders = orders
         self._transport: asyncio.Transport | None = None
         self._server: _Server | None = None
         self._waiting = bytearray()  # until the server is connected, or a message is whole
@@ -104,7 +135,7 @@ class _Client(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         try:
             _, server = await loop.create_unix_connection(
-                lambda: _Server(self), self._proxy.upstream
+                lambda: _Server(self), self._orders.upstream
             )
         except OSError:
             self.close()
@@ -123,7 +154,7 @@ class _Client(asyncio.Protocol):
         if self._cutting:
             return
         if self._way is not None:  # it died before its COMMIT was whole: another one's turn
-            self._proxy.armed.appendleft(self._way)
+            self._orders.armed.appendleft(self._way)
         if self._server is not None:
             self._server.close()
 
@@ -141,8 +172,8 @@ class _Client(asyncio.Protocol):
             return
         passed = bytearray()
         while (message := self._message()) is not None:
-            if self._held is None and self._proxy.armed and _is_commit(message):
-                self._held, self._way = bytearray(), self._proxy.armed.popleft()
+            if self._held is None and self._orders.armed and _is_commit(message):
+                self._held, self._way = bytearray(), self._orders.armed.popleft()
             if self._held is None:
                 passed += message
                 continue
@@ -178,11 +209,11 @@ class _Client(asyncio.Protocol):
         else:
             self.close()
             if way == "late":
-                await asyncio.sleep(self._proxy.chance.uniform(0, _LATEST))
+                await asyncio.sleep(random.uniform(0, _LATEST))
                 server.send(self._held)
                 await server.answered()
         server.close()
-        self._proxy.cuts[way] += 1
+        _say(way)
 
 
 class _Server(asyncio.Protocol):
@@ -231,3 +262,7 @@ class _Server(asyncio.Protocol):
 def _is_commit(message: bytes) -> bool:
     """A query, or a statement to parse, that says COMMIT."""
     return message[:1] in b"QP" and message.endswith((_COMMIT, _COMMIT + b"\0\0"))
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(*sys.argv[1:]))

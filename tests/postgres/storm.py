@@ -7,10 +7,12 @@ between a COMMIT and its answer, and clocks jump. `python3 dev.py bench storm` r
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +34,7 @@ from tests.postgres.troubles import (
     clockwork,
 )
 
-__all__ = ["Gale", "storm"]
+__all__ = ["LONG", "SHORT", "Gale", "storm"]
 
 T = TypeVar("T")
 _PATIENCE = 120.0  # seconds for the last runs to end
@@ -53,6 +55,7 @@ class Gale:
     jumps: int
     seconds: float
     processes: int = 4
+    open: int = 80  # runs under way at a time
 
     @property
     def plan(self) -> Plan:
@@ -64,26 +67,52 @@ class Gale:
             windows=0,
             seed=self.seed,
             processes=self.processes,
-            open=120,
-            latest_kill=0.3,
+            steady=1,
+            lease=2.0,  # a busy machine keeps it
+            open=self.open,
+            at_once=20,
+            latest_kill=1.0,
             asleep=2,
             flows=(adrift_flow, plain_adrift_flow),
         )
 
+    def part(self, share: float) -> Gale:
+        """So much of it."""
+        whole = {name: value for name, value in vars(self).items() if name in _COUNTED}
+        counts = {name: math.ceil(value * share) for name, value in whole.items()}
+        return replace(self, **counts, seconds=self.seconds * share)
 
-def storm(gale: Gale, server: Server, folder: Path) -> Report:
-    """One storm, with its files in `folder`. The server must be our own, and it is stopped."""
+    def with_seed(self, seed: str) -> Gale:
+        return replace(self, seed=seed)
+
+
+_COUNTED = ("runs", "kills", "stops", "server_stops", "backends", "commits", "jumps")
+LONG = Gale("long", 1000, 1000, 200, 50, 200, 100, 100, seconds=300.0)
+SHORT = Gale("short", 30, 8, 2, 1, 4, 3, 3, seconds=6.0, processes=3, open=30)
+
+
+def storm(
+    gale: Gale, server: Server, folder: Path, say: Callable[[str], None] = lambda _: None
+) -> Report:
+    """One storm, with its files in `folder`. The server must be our own, and it is stopped.
+
+    `say` is told now and then how far it is.
+    """
     began, plan = time.monotonic(), gale.plan
     direct = with_schema(server)
     shop = WatchedShop(folder / "shop.db", "--chaos", plan.seed, *CHAOS)
     try:
-        with Proxy(server.folder, plan.chance("proxy")) as proxy:
+        with Proxy(server.folder) as proxy:
             place = Place(proxy.through(direct), lambda: ServerJournal(direct), away=True)
             with _people(folder, place) as (nursery, client):
                 shop.rule("slow_request", run_id="storm-*5", times=None, seconds=0.1)
                 weather = Weather(plan, nursery, place, client, shop)
                 weather.troubles = [*_troubles(gale, server, direct, proxy, weather)]
+                over = threading.Event()
+                teller = threading.Thread(target=_tell, args=(weather, say, over), daemon=True)
+                teller.start()
                 weather.rage()
+                over.set()
                 for error in weather.errors:
                     raise error
                 weather.settle(_PATIENCE)
@@ -107,6 +136,12 @@ def _troubles(
     yield KilledBackends(url, gale.backends, seconds, chance("backends"))
     yield CutCommits(proxy, gale.commits, seconds, chance("commits"))
     yield JumpingClocks(weather.alive, gale.jumps, seconds, chance("clocks"))
+
+
+def _tell(weather: Weather, say: Callable[[str], None], over: threading.Event) -> None:
+    while not over.wait(10):
+        done = ", ".join(f"{one.name} {one.done}" for one in weather.troubles)
+        say(f"kills {len(weather.deaths)}, stops {len(weather.stops)}, {done}")
 
 
 class _Insistent(Client):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psycopg
 
-from tests.crash.evidence import Journal
 from tests.crash.nursery import Child
 from tests.crash.orders import ADRIFT_SECONDS
 from tests.crash.weather import Trouble
@@ -98,6 +97,7 @@ class JumpingClocks(Trouble):
         self._alive = alive
 
     def strike(self) -> int:
+        assert clockwork() is not None, "no libfaketime here: apt-get install faketime"
         if not (alive := [*self._alive]):
             return 0
         child = self.chance.choice(alive)
@@ -107,9 +107,3 @@ class JumpingClocks(Trouble):
         fresh.replace(child.clock)
         time.sleep(0.1)
         return int(child in self._alive)
-
-
-def jumps_seen(journal: Journal) -> int:
-    """How many records are dated before the one before them."""
-    earlier = "SELECT at - lag(at) OVER (PARTITION BY run_id ORDER BY seq) AS passed FROM journal"
-    return int(journal.ask(f"SELECT count(*) FROM ({earlier}) AS pairs WHERE passed < 0")[0][0])
