@@ -93,11 +93,11 @@ def storm(plan: Plan, folder: Path) -> Report:
 def judged(weather: Weather, place: Place, shop: WatchedShop, seconds: float) -> Report:
     """What came of it, by the journal and by the shop's books."""
     with closing(place.journal()) as journal:
-        return _report(weather, journal, shop, place.url, seconds)
+        return _report(weather, journal, shop, place, seconds)
 
 
 def _report(
-    weather: Weather, journal: Journal, shop: WatchedShop, url: str, seconds: float
+    weather: Weather, journal: Journal, shop: WatchedShop, place: Place, seconds: float
 ) -> Report:
     plan, ledger = weather.plan, shop.ledger()
     landings: dict[str, list[float]] = defaultdict(list)
@@ -111,7 +111,7 @@ def _report(
         *_not_done(weather, outcomes, found),
         *_wrong_books(weather.started, journal, ledger),
         *(f"nobody lives any more, and there is {left.name}" for left in _left(shop.path.parent)),
-        *map(str, check_laws(url, ledger)),
+        *map(str, check_laws(place.url, [_seen(row, place.adrift) for row in ledger])),
     ]
     return Report(
         plan=plan,
@@ -160,6 +160,11 @@ def _wrong_books(
             yield f"an effect without an intent: {key}"
     if not journal.is_sound():
         yield "the database file is damaged"
+
+
+def _seen(row: dict[str, Any], adrift: float) -> dict[str, Any]:
+    """A line of the shop's books, as late as the clocks of processes may have shown it."""
+    return {**row, "at": row["at"] + adrift}
 
 
 def _left(folder: Path) -> list[Path]:

@@ -56,11 +56,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a storm is: the database, and how it is looked into. `away`: it is not always there."""
+    """Where a storm is: the database, and how it is looked into.
+
+    `away`: it is not always there. `adrift`: so many seconds a clock of a process may be wrong.
+    """
 
     url: str
     journal: Callable[[], Journal]
     away: bool = False
+    adrift: float = 0.0
 
 
 class Trouble(ABC):
@@ -187,7 +191,7 @@ class Weather:
             chance, steady = self.plan.chance(f"process {number}"), number <= self.plan.steady
             with closing(self._place.journal()) as journal:
                 while not self._enough():
-                    self._live(journal, chance, steady)
+                    self._live(journal, chance, steady=steady)
 
         return lives
 
@@ -199,13 +203,13 @@ class Weather:
             self.over.set()
         return self.over.is_set()
 
-    def _live(self, journal: Journal, chance: random.Random, steady: bool) -> None:
+    def _live(self, journal: Journal, chance: random.Random, *, steady: bool) -> None:
         """One process, from its first claim to whatever comes over it."""
         child = self._orchestrate()
         self.alive.append(child)
         try:
             if (id_ := self._owner(child, journal)) is not None:
-                self._strike(child, id_, journal, chance, steady)
+                self._strike(child, id_, journal, chance, steady=steady)
         finally:
             self.alive.remove(child)
 
@@ -224,7 +228,7 @@ class Weather:
             time.sleep(0.01 if self._place.away else 0.001)
 
     def _strike(
-        self, child: Child, id_: str, journal: Journal, chance: random.Random, steady: bool
+        self, child: Child, id_: str, journal: Journal, chance: random.Random, *, steady: bool
     ) -> None:
         claimed, plan = time.monotonic(), self.plan
         latest = _STEADY * plan.lease if steady else plan.latest_kill

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from saga import Client, DatabaseError
 from tests.crash.evidence import ServerJournal
 from tests.crash.nursery import Nursery
-from tests.crash.orders import adrift_flow, plain_adrift_flow
+from tests.crash.orders import ADRIFT_SECONDS, adrift_flow, plain_adrift_flow
 from tests.crash.storm import CHAOS, Report, judged
 from tests.crash.watched_shop import WatchedShop
 from tests.crash.weather import Place, Plan, Trouble, Weather
@@ -103,7 +103,12 @@ def storm(
     shop = WatchedShop(folder / "shop.db", "--chaos", plan.seed, *CHAOS)
     try:
         with Proxy(server.folder) as proxy:
-            place = Place(proxy.through(direct), lambda: ServerJournal(direct), away=True)
+            place = Place(
+                proxy.through(direct),
+                lambda: ServerJournal(direct),
+                away=True,
+                adrift=ADRIFT_SECONDS,
+            )
             with _people(folder, place) as (nursery, client):
                 shop.rule("slow_request", run_id="storm-*5", times=None, seconds=0.1)
                 weather = Weather(plan, nursery, place, client, shop)
@@ -118,8 +123,7 @@ def storm(
                 weather.settle(_PATIENCE)
     finally:
         shop.stop()
-    judge = Place(direct, place.journal)
-    return judged(weather, judge, shop, time.monotonic() - began)
+    return judged(weather, replace(place, url=direct), shop, time.monotonic() - began)
 
 
 @contextmanager
