@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,9 +22,10 @@ from tests.crash.evidence import Head, Journal, until
 from tests.crash.nursery import NOT_BEGUN, Child, Nursery
 from tests.crash.orders import order, order_flow, plain_flow
 from tests.crash.person import Person
+from tests.crash.trouble import Trouble
 from tests.crash.watched_shop import WatchedShop
 
-__all__ = ["Place", "Plan", "Trouble", "Weather"]
+__all__ = ["Place", "Plan", "Weather"]
 
 _STEADY = 4.0  # leases, at the most, that a steady process lives
 _LONGER = 1.0  # the longest stop is so many seconds longer than the lease
@@ -65,28 +65,6 @@ class Place:
     journal: Callable[[], Journal]
     away: bool = False
     adrift: float = 0.0
-
-
-class Trouble(ABC):
-    """What strikes again and again, beside the processes: so often, in about so many seconds."""
-
-    name = ""
-
-    def __init__(self, wanted: int, seconds: float, chance: random.Random) -> None:
-        self.wanted, self.done = wanted, 0
-        self.chance = chance
-        self._pause = seconds / max(wanted, 1)
-
-    def rage(self, over: threading.Event) -> None:
-        """Strike until it is enough."""
-        while self.done < self.wanted:
-            if over.wait(self.chance.uniform(0.5, 1.5) * self._pause):
-                return
-            self.done += self.strike()
-
-    @abstractmethod
-    def strike(self) -> int:
-        """Once; how often it has hit."""
 
 
 class Weather:

@@ -22,7 +22,8 @@ from tests.crash.nursery import Nursery
 from tests.crash.orders import ADRIFT_SECONDS, adrift_flow, plain_adrift_flow
 from tests.crash.storm import CHAOS, Report, judged
 from tests.crash.watched_shop import WatchedShop
-from tests.crash.weather import Place, Plan, Trouble, Weather
+from tests.crash.trouble import Trouble
+from tests.crash.weather import Place, Plan, Weather
 from tests.databases import with_schema
 from tests.postgres.proxy import Proxy
 from tests.postgres.server import Server

@@ -12,7 +12,7 @@ import psycopg
 
 from tests.crash.nursery import Child
 from tests.crash.orders import ADRIFT_SECONDS
-from tests.crash.weather import Trouble
+from tests.crash.trouble import Trouble
 from tests.postgres.proxy import WAYS, Proxy
 from tests.postgres.server import Server
 
