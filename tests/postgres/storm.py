@@ -21,8 +21,8 @@ from tests.crash.evidence import ServerJournal
 from tests.crash.nursery import Nursery
 from tests.crash.orders import ADRIFT_SECONDS, adrift_flow, plain_adrift_flow
 from tests.crash.storm import CHAOS, Report, judged
-from tests.crash.watched_shop import WatchedShop
 from tests.crash.trouble import Trouble
+from tests.crash.watched_shop import WatchedShop
 from tests.crash.weather import Place, Plan, Weather
 from tests.databases import with_schema
 from tests.postgres.proxy import Proxy
