@@ -110,6 +110,11 @@ def _report(
     faults = [
         *_not_done(weather, outcomes, found),
         *_wrong_books(weather.started, journal, ledger),
+        *(
+            "a run was taken for damaged"
+            for kind, _ in weather.person.verdicts
+            if kind == "damaged"
+        ),
         *(f"nobody lives any more, and there is {left.name}" for left in _left(shop.path.parent)),
         *map(str, check_laws(place.url, [_seen(row, place.adrift) for row in ledger])),
     ]
