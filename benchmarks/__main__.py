@@ -15,6 +15,7 @@ from benchmarks.progress import say
 from benchmarks.recovery import measure_recovery
 from benchmarks.report import Report, write_json
 from benchmarks.sqlite import measure_sqlite
+from benchmarks.storm import measure_storm
 
 __all__ = ["main"]
 
@@ -24,6 +25,7 @@ _MEASURES: Mapping[str, Callable[[Options], Report]] = {
     "peers": measure_peers,
     "growth": measure_growth,
     "recovery": measure_recovery,
+    "storm": measure_storm,
 }
 
 

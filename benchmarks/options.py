@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["SECTIONS", "Options", "parse"]
 
-SECTIONS = ("sqlite", "postgres", "peers", "growth", "recovery")
+SECTIONS = ("sqlite", "postgres", "peers", "growth", "recovery", "storm")
 
 _ABOUT = """How fast saga is, beside what it can be compared with, in the same run.
 
@@ -24,6 +24,9 @@ sections:
             100,000 sleeping runs cost (15 minutes, 10 GB; --history takes less)
   recovery  an orchestrator is killed with 10,000 runs in flight: how long until
             another one has taken them all up, and do the laws hold (2 minutes)
+  storm     four orchestrators on a PostgreSQL server, processes killed and stopped,
+            the server stopped at once, connections cut in a COMMIT, clocks that jump:
+            do the laws hold (a minute; --long 10 to 20, --part 0.1 a tenth of that)
   all       one after the other
 
 Without a section: sqlite. Every way of doing it is measured in turn, round after
@@ -35,6 +38,7 @@ _MORE = """examples:
   python3 dev.py bench                          sqlite, as the documents quote it
   python3 dev.py bench --rounds 1 --count 300   a quick look
   python3 dev.py bench peers --peer agent-saga  one of them only
+  python3 dev.py bench storm --long --seed 7    1,000 kills, 50 stops of the server, ...
   python3 dev.py bench growth --history 50000 --sleeping 5000
 
 What the figures mean, and some of them: docs/performance.md. Exit codes: 0 measured,
@@ -56,6 +60,9 @@ class Options:
     watched: float
     killed: int
     lease: float
+    long: bool
+    part: float
+    seed: str
     folder: Path
 
 
@@ -78,6 +85,9 @@ def parse(words: Sequence[str], peers: Sequence[str]) -> Options:
         watched=given.watched,
         killed=given.killed,
         lease=given.lease,
+        long=given.long,
+        part=given.part,
+        seed=given.seed,
         folder=given.folder.absolute(),
     )
 
@@ -108,7 +118,17 @@ def _parser(peers: Sequence[str]) -> argparse.ArgumentParser:
     add("--watched", type=float, default=20.0, metavar="S", help="growth: seconds of idling (20)")
     add("--killed", type=_whole, default=10_000, metavar="N", help="recovery: runs in flight")
     add("--lease", type=float, default=15.0, metavar="S", help="recovery: the lease (15)")
+    add("--long", action="store_true", help="storm: the long one")
+    add("--part", type=_part, default=1.0, metavar="X", help="storm: so much of the long one (1)")
+    add("--seed", default="", help="storm: the seed of orders and faults (a new one)")
     return parser
+
+
+def _part(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 1:
+        raise argparse.ArgumentTypeError("a number above 0, at the most 1, is needed")
+    return number
 
 
 def _whole(text: str) -> int:

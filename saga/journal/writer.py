@@ -36,7 +36,7 @@ class Failure:
 
 
 Outcome: TypeAlias = list[tuple[Append, Failure | None]]
-_Job: TypeAlias = Callable[[sa.Connection], None]
+_Job: TypeAlias = Callable[[Callable[[], sa.Connection]], None]
 
 
 class Writer:
@@ -47,6 +47,7 @@ class Writer:
         self._done = done
         self._queue: SimpleQueue[Sequence[Append] | _Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="saga-writer", daemon=True)
+        self._connection: sa.Connection | None = None
         self.commits = 0  # transactions that wrote appends
         self.appends = 0
 
@@ -59,7 +60,10 @@ class Writer:
         self._queue.put(appends)
 
     def run(self, job: _Job) -> None:
-        """Run `job` on the thread's connection, outside any transaction. It must not raise."""
+        """Run `job` on the thread, with what gives its connection, outside any transaction.
+
+        It must not raise; asking for the connection may, where the database is away.
+        """
         self._queue.put(job)
 
     def close(self, timeout: float | None = None) -> None:
@@ -69,20 +73,26 @@ class Writer:
             self._thread.join(timeout)
 
     def _run(self) -> None:
-        connection = self._database.connection()
         try:
-            while self._serve(connection):
+            while self._serve():
                 pass
         finally:
-            connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
-    def _serve(self, connection: sa.Connection) -> bool:
+    def _connected(self) -> sa.Connection:
+        """Our connection. If there is none to be had, whoever wanted it hears of it, not we."""
+        if self._connection is None:
+            self._connection = self._database.connection()
+        return self._connection
+
+    def _serve(self) -> bool:
         """Wait for something to do, then do all that is there; False when that was the end."""
         appends, jobs, last = self._take()
         if appends:
-            self._done(self._write(connection, appends))
+            self._done(self._write(appends))
         for job in jobs:
-            job(connection)
+            job(self._connected)
         return not last
 
     def _take(self) -> tuple[list[Append], list[_Job], bool]:
@@ -104,17 +114,21 @@ class Writer:
             except Empty:
                 return appends, jobs, False
 
-    def _write(self, connection: sa.Connection, appends: list[Append]) -> Outcome:
+    def _write(self, appends: list[Append]) -> Outcome:
         self.appends += len(appends)
-        error = self._try(connection, appends)
+        error = self._try(appends)
         if error is None:
             return [(append, None) for append in appends]
         if len(appends) == 1 or isinstance(error.error, DatabaseError):
             return [(append, error) for append in appends]  # no turn for one is no turn for any
-        return [(append, self._try(connection, [append])) for append in appends]
+        return [(append, self._try([append])) for append in appends]
 
-    def _try(self, connection: sa.Connection, appends: list[Append]) -> Failure | None:
+    def _try(self, appends: list[Append]) -> Failure | None:
         """One transaction. After an error in doubt the head says whether it was committed."""
+        try:
+            connection = self._connected()
+        except DatabaseError as error:
+            return Failure(error, conflict=False)
         try:
             with self._database.batch(connection):
                 write_appends(driver(connection).cursor(), self._database.statements, appends)

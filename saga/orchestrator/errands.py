@@ -44,9 +44,9 @@ class Errands:
         """Run `work` on the writer's thread, outside any transaction. Raises `SagaError`."""
         answer: asyncio.Future[T] = self._loop.create_future()
 
-        def job(connection: Any) -> None:
+        def job(connected: Callable[[], Any]) -> None:
             try:
-                value = work(connection)
+                value = work(connected())
             except Exception as error:  # noqa: BLE001  it is the caller's to handle
                 self.call_soon(_fail, answer, self._database.explained(error))
             else:

@@ -167,6 +167,8 @@ class Shift:
         self._turns.freed |= self._runner.released <= self._clock.now()
         room, self._runner.released = self._room.left, inf
         settling = not room
+        room, stuck = room or self._room.spare, self._runner.caller.stuck
+        refused = refused_records(self._runner.runs.values())  # here: a lost lease empties them
         work = self._errands.write(
             lambda connection: look(
                 connection,
@@ -174,9 +176,9 @@ class Shift:
                 self._membership,
                 self._specs,
                 beat=beating,
-                stuck=self._runner.caller.stuck,
-                refused=refused_records(self._runner.runs.values()),
-                room=room or self._room.spare,
+                stuck=stuck,
+                refused=refused,
+                room=room,
                 settling=settling,
                 held=self._runner.runs,
                 skip=self._skip,

@@ -175,7 +175,7 @@ class InlineWriter(Writer):
         super().append(appends)
         asyncio.get_running_loop().call_soon(self._take_turn)
 
-    def run(self, job: Callable[[Any], None]) -> None:
+    def run(self, job: Callable[[Callable[[], Any]], None]) -> None:
         """As the real one."""
         super().run(job)
         asyncio.get_running_loop().call_soon(self._take_turn)
@@ -191,7 +191,7 @@ class InlineWriter(Writer):
         seam = getattr(self._database, "seam", None)
         alive = seam is None or not seam.dead
         if alive and self._connection is not None and not self._queue.empty():
-            self._serve(self._connection)
+            self._serve()
 
 
 class InlineThreads(Threads):

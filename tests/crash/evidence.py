@@ -1,6 +1,6 @@
-"""What the files say while orchestrators work on them and die: read, never written.
+"""What a database says while orchestrators work on it and die: read, never written.
 
-Plain SQL on a connection that refuses to write, since readers may open the file. It must not be
+Plain SQL on a connection that refuses to write, since readers may look into it. It must not be
 open in a process that forks orchestrators.
 """
 
@@ -11,14 +11,21 @@ import json
 import os
 import struct
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psycopg
+
 from saga.journal.sqlite import library
 
-__all__ = ["Head", "Journal", "Record", "until"]
+__all__ = ["FileJournal", "Head", "Journal", "Record", "ServerJournal", "until"]
+
+_READ_ONLY = "-c default_transaction_read_only=on"
+_AWAY_SECONDS = 60.0  # the longest that a server may be gone
 
 T = TypeVar("T")
 
@@ -60,8 +67,53 @@ class Record:
         return next((event for event in self.events if wanted.items() <= event.items()), None)
 
 
-class Journal:
-    """A database file of ours, seen from outside."""
+class Journal(ABC):
+    """A database of ours, seen from outside."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give the connection back."""
+
+    @property
+    @abstractmethod
+    def turn_is_taken(self) -> bool:
+        """Whether some process keeps all others from writing."""
+
+    @abstractmethod
+    def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of one query, with `?` for each value."""
+
+    @abstractmethod
+    def is_sound(self) -> bool:
+        """Whether what lies below the tables is whole, as far as the database can say."""
+
+    def id_of(self, pid: int) -> str | None:
+        """Under which id a process is registered now; `None` before it is."""
+        sql = "SELECT id FROM orchestrators WHERE pid = ? AND state = 'alive' ORDER BY beat_at"
+        rows = self.ask(sql, pid)
+        return rows[-1][0] if rows else None
+
+    def head(self, run_id: str) -> Head:
+        """The row of a run."""
+        (head,) = self.heads("run_id = ?", run_id)
+        return head
+
+    def heads(self, where: str, *values: object) -> list[Head]:
+        """The rows of the runs of which a condition in SQL is true."""
+        sql = f"SELECT run_id, phase, owner, fence, version FROM runs WHERE {where}"
+        return [Head(*row) for row in self.ask(sql, *values)]
+
+    def records(self, run_id: str) -> list[Record]:
+        """The journal of a run."""
+        rows = self.ask("SELECT seq, at, body FROM journal WHERE run_id = ? ORDER BY seq", run_id)
+        return [
+            Record(seq, at, body["fence"], body["events"])
+            for seq, at, body in ((seq, at, json.loads(text)) for seq, at, text in rows)
+        ]
+
+
+class FileJournal(Journal):
+    """A database in a file."""
 
     def __init__(self, path: Path) -> None:
         # Not `mode=ro`: beside a killed writer such a connection could not recover a WAL or roll
@@ -73,12 +125,11 @@ class Journal:
         self._path = path
 
     def close(self) -> None:
-        """Give the connection back."""
         self._db.close()
 
     @property
     def turn_is_taken(self) -> bool:
-        """Whether some process has the turn to write. Do not read while that one is stopped."""
+        """Do not read while the process that has it is stopped."""
         try:
             descriptor = os.open(self._beside("turn"), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -110,35 +161,49 @@ class Journal:
         return self._path.with_name(f"{self._path.name}-{what}")
 
     def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of one query."""
         rows: list[tuple[Any, ...]] = self._db.execute(sql, values).fetchall()
         return rows
 
     def id_of(self, pid: int) -> str | None:
-        """Under which id a process is registered now; `None` before it is, or has made the file."""
-        sql = "SELECT id FROM orchestrators WHERE pid = ? AND state = 'alive' ORDER BY rowid"
+        """`None` also before the file is made."""
         try:
-            rows = self.ask(sql, pid)
+            return super().id_of(pid)
         except library.OperationalError as error:
             if "no such table" in str(error):
                 return None
             raise
-        return rows[-1][0] if rows else None
 
-    def head(self, run_id: str) -> Head:
-        """The row of a run."""
-        (head,) = self.heads("run_id = ?", run_id)
-        return head
+    def is_sound(self) -> bool:
+        return self.ask("PRAGMA integrity_check") == [("ok",)]
 
-    def heads(self, where: str, *values: object) -> list[Head]:
-        """The rows of the runs of which a condition in SQL is true."""
-        sql = f"SELECT run_id, phase, owner, fence, version FROM runs WHERE {where}"
-        return [Head(*row) for row in self.ask(sql, *values)]
 
-    def records(self, run_id: str) -> list[Record]:
-        """The journal of a run."""
-        rows = self.ask("SELECT seq, at, body FROM journal WHERE run_id = ? ORDER BY seq", run_id)
-        return [
-            Record(seq, at, body["fence"], body["events"])
-            for seq, at, body in ((seq, at, json.loads(text)) for seq, at, text in rows)
-        ]
+class ServerJournal(Journal):
+    """A database on a server. What is asked while that is away is asked again."""
+
+    turn_is_taken = False  # each keeps others from the rows that it writes, and from no more
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._db: psycopg.Connection[Any] | None = None
+
+    def close(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            with suppress(psycopg.Error):
+                db.close()
+
+    def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        text, end = sql.replace("?", "%s"), time.monotonic() + _AWAY_SECONDS
+        while True:
+            try:
+                if self._db is None:
+                    self._db = psycopg.connect(self._url, autocommit=True, options=_READ_ONLY)
+                return self._db.execute(text, values or None).fetchall()
+            except psycopg.OperationalError:
+                self.close()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
+    def is_sound(self) -> bool:
+        return True  # nothing is asked below the tables

@@ -19,25 +19,29 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from saga import Orchestrator
+from saga import DatabaseError, Orchestrator
+from saga.clock import Clock
 from tests.crash.orders import app
 
-__all__ = ["Child", "Nursery", "main"]
+__all__ = ["NOT_BEGUN", "Child", "Nursery", "main"]
 
+NOT_BEGUN = 6  # the exit code where there was no database to begin with
 _log = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parents[2]
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_CLOCK = "FAKETIME_TIMESTAMP_FILE"
 
 
 class Child:
-    """An orchestrator process. `log` is the file that it writes to."""
+    """An orchestrator process. `log` is the file that it writes to; `clock`, see `Nursery`."""
 
-    def __init__(self, nursery: Nursery, pid: int, log: Path) -> None:
-        self.pid, self.log = pid, log
+    def __init__(self, nursery: Nursery, pid: int, log: Path, clock: Path) -> None:
+        self.pid, self.log, self.clock = pid, log, clock
         self._nursery = nursery
         self._code: int | None = None
 
@@ -58,10 +62,15 @@ class Child:
 
     def ended(self) -> int:
         """Wait for its end; its exit code."""
-        while self._code is None:
+        while (code := self.code) is None:
+            time.sleep(0.005)
+        return code
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code; `None` while it lives."""
+        if self._code is None:
             self._code = self._nursery.ask({"do": "look", "pid": self.pid})["code"]
-            if self._code is None:
-                time.sleep(0.005)
         return self._code
 
     def halt(self) -> None:
@@ -85,15 +94,20 @@ class Child:
 
 
 class Nursery:
-    """A handle on the warm parent. Its children work on `url` (a database) and at a shop."""
+    """A handle on the warm parent. Its children work on `url` (a database) and at a shop.
 
-    def __init__(self, logs: Path) -> None:
+    `clockwork` is a library that shows them the time that their file `clock` tells (libfaketime):
+    `+1.5`, so many seconds later than it is.
+    """
+
+    def __init__(self, logs: Path, clockwork: Path | None = None) -> None:
         self._logs = logs
         self._born = 0
         self._turn = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             cwd=_ROOT,
+            env=os.environ | ({} if clockwork is None else _clockwork(clockwork)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -114,8 +128,9 @@ class Nursery:
         """Start an orchestrator; `options` are those of `Orchestrator`."""
         self._born += 1
         log = self._logs / f"orchestrator-{self._born}.log"
-        asked = {"do": "fork", "url": url, "shop": shop, "log": str(log), "options": options}
-        return Child(self, self.ask(asked)["pid"], log)
+        clock = log.with_suffix(".clock")
+        asked = {"do": "fork", "url": url, "shop": shop, "log": str(log), "clock": str(clock)}
+        return Child(self, self.ask({**asked, "options": options})["pid"], log, clock)
 
     def ask(self, what: dict[str, Any]) -> dict[str, Any]:
         """One line there, one line back."""
@@ -134,6 +149,16 @@ class Nursery:
         self._process.stdin.close()
         self._process.wait(10)
         self._process.stdout.close()
+
+
+def _clockwork(library: Path) -> dict[str, str]:
+    """The clock of the wall is read from the file each time; durations stay as they are."""
+    return {
+        "LD_PRELOAD": str(library),
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_FORCE_MONOTONIC_FIX": "0",  # else it makes Python wait for its own lock
+    }
 
 
 def main() -> None:
@@ -169,8 +194,8 @@ def _live(asked: dict[str, Any]) -> NoReturn:
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         _redirect(asked["log"])
         os.environ["SHOP_URL"] = asked["shop"]
-        asyncio.run(_orchestrate(asked["url"], asked["options"]))
-        code = 0
+        os.environ[_CLOCK] = asked["clock"]
+        code = asyncio.run(_orchestrate(asked["url"], asked["options"]))
     except BaseException:  # noqa: BLE001  whatever it was, the log tells
         _log.exception("the orchestrator has failed")
     finally:
@@ -186,10 +211,24 @@ def _redirect(log: str) -> None:
     logging.getLogger("saga").setLevel(logging.INFO)
 
 
-async def _orchestrate(url: str, options: dict[str, Any]) -> None:
-    orchestrator = Orchestrator(app, url, **options)
+class _Clock(Clock):
+    """libfaketime takes the moment until which `time.sleep` sleeps for one of the wall's clock."""
+
+    def sleep(self, seconds: float) -> None:
+        threading.Event().wait(seconds)
+
+
+async def _orchestrate(url: str, options: dict[str, Any]) -> int:
+    orchestrator = Orchestrator(app, url, clock=_Clock(), **options)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, orchestrator.stop)
-    await orchestrator.run()
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(orchestrator)
+        except DatabaseError:
+            _log.exception("it cannot begin")
+            return NOT_BEGUN
+        await orchestrator.run()
+    return 0
 
 
 if __name__ == "__main__":

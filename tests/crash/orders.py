@@ -3,6 +3,7 @@
 The steps are the ready-made ones, as in `examples/order_flow`; only provider, time-outs and retries
 differ. `plain_flow` is the same at a provider that declares no key life, though the shop keeps keys
 all the same: nothing is repeated there on suspicion, so what cannot be told goes to a person.
+`adrift_flow` and `plain_adrift_flow` are the two for clocks that are up to ADRIFT_SECONDS wrong.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -22,7 +24,17 @@ from steps.inventory import Reservation
 from steps.payment import Charge
 from steps.shipping import Shipment
 
-__all__ = ["app", "order", "order_flow", "plain_flow"]
+__all__ = [
+    "ADRIFT_SECONDS",
+    "adrift_flow",
+    "app",
+    "order",
+    "order_flow",
+    "plain_adrift_flow",
+    "plain_flow",
+]
+
+ADRIFT_SECONDS = 1.5  # at the most, forward or back
 
 # A process that is stopped between its last look at the clock and the first byte sends that byte
 # when it goes on: in_flight covers the longest stop of the storm and the shop's own delays.
@@ -40,8 +52,22 @@ _PLAIN = Provider(
     visible_after=timedelta(milliseconds=100),
     late_until=timedelta(seconds=4),
 )
+# Two processes may read the time of one byte that far apart; and leases there are a second longer.
+_APART = timedelta(seconds=2 * ADRIFT_SECONDS + 1)
 _TIMEOUT = timedelta(seconds=2)
 _RETRY = Retry(attempts=10, first=0.02, factor=1.6, longest=0.5, jitter=0.02)
+
+
+def _slower(provider: Provider) -> Provider:
+    """The same shop, with room for clocks that do not agree."""
+    assert isinstance(provider.in_flight, timedelta)
+    assert isinstance(provider.late_until, timedelta)
+    return replace(
+        provider,
+        name=f"{provider.name}-adrift",
+        in_flight=provider.in_flight + _APART,
+        late_until=provider.late_until + _APART,
+    )
 
 
 def _flow(name: str, provider: Provider) -> Saga[Order]:
@@ -82,6 +108,8 @@ def _flow(name: str, provider: Provider) -> Saga[Order]:
 
 order_flow = _flow("order-flow", _KEYED)
 plain_flow = _flow("plain-flow", _PLAIN)
+adrift_flow = _flow("adrift-flow", _slower(_KEYED))
+plain_adrift_flow = _flow("plain-adrift-flow", _slower(_PLAIN))
 
 
 @asynccontextmanager
@@ -91,7 +119,7 @@ async def _lifespan() -> AsyncIterator[Sequence[object]]:
         yield [client]
 
 
-app = App(order_flow, plain_flow, lifespan=_lifespan)
+app = App(order_flow, plain_flow, adrift_flow, plain_adrift_flow, lifespan=_lifespan)
 
 
 def order(run_id: str, *, payment_method: str = "pm_card", quantity: int = 1) -> Order:

@@ -18,7 +18,7 @@ from typing import Any
 
 from examples.order_flow.shop import Shop
 from saga import Client
-from tests.crash.evidence import Journal, Record, until
+from tests.crash.evidence import FileJournal, Record, until
 from tests.crash.nursery import Child
 from tests.crash.orders import order, order_flow
 
@@ -78,7 +78,7 @@ class Scene:
     """A run, its orchestrator and the shop, brought to a place."""
 
     def __init__(
-        self, shop: Shop, client: Client, journal: Journal, child: Child, run_id: str
+        self, shop: Shop, client: Client, journal: FileJournal, child: Child, run_id: str
     ) -> None:
         self.shop, self.client, self.journal = shop, client, journal
         self.child, self.run_id = child, run_id

@@ -26,15 +26,15 @@ from typing import Any
 from saga import Client
 from saga.testing import check_laws
 from tests.crash.deaths import Tally, tally
-from tests.crash.evidence import Journal
+from tests.crash.evidence import FileJournal, Journal
 from tests.crash.nursery import Nursery
 from tests.crash.watched_shop import WatchedShop
-from tests.crash.weather import Plan, Weather
+from tests.crash.weather import Place, Plan, Weather
 
-__all__ = ["Report", "main", "storm"]
+__all__ = ["CHAOS", "Report", "judged", "main", "storm"]
 
 _PATIENCE = 90.0  # seconds for the last runs to end
-_CHAOS = ("--chaos-rate", "0.2", "--chaos-refuse", "0.02")
+CHAOS = ("--chaos-rate", "0.2", "--chaos-refuse", "0.02")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Report:
     latest: float  # kill, in seconds after that child's first claim
     stops: int
     taken_over: int  # runs that somebody else took up while their owner slept
+    troubles: dict[str, int]
+    wanted: dict[str, int]  # of each of them
     verdicts: Counter[str]
     tally: Tally
     faults: tuple[str, ...]
@@ -59,6 +61,7 @@ class Report:
         yield f"seed {self.plan.seed}: {self.seconds:.0f} s, {'FAILED' if self.faults else 'good'}"
         yield f"kills {self.kills}, the latest {self.latest * 1000:.0f} ms after a first claim"
         yield f"stops {self.stops}, runs taken over meanwhile {self.taken_over}"
+        yield from (f"{name} {number}" for name, number in self.troubles.items())
         yield f"runs {self.outcomes.total()}: {_counts(self.outcomes)}; effects {self.effects}"
         yield f"verdicts: {_counts(self.verdicts) or 'none'}"
         yield "windows: " + ", ".join(f"{n}: {self.tally.windows[n]}" for n in (1, 2, 3, 4))
@@ -71,25 +74,30 @@ class Report:
 def storm(plan: Plan, folder: Path) -> Report:
     """One storm, with its files in `folder`."""
     began, database = time.monotonic(), folder / "saga.db"
-    url = f"sqlite:///{database}"
-    shop = WatchedShop(folder / "shop.db", "--chaos", plan.seed, *_CHAOS)
+    place = Place(f"sqlite:///{database}", lambda: FileJournal(database))
+    shop = WatchedShop(folder / "shop.db", "--chaos", plan.seed, *CHAOS)
     try:
-        with Nursery(folder) as nursery, closing(Client(url)) as client:
+        with Nursery(folder) as nursery, closing(Client(place.url)) as client:
             # Chance alone seldom has the shop think for longer than a process lives.
             shop.rule("slow_request", run_id="storm-*5", times=None, seconds=0.1)
-            weather = Weather(plan, nursery, database, client, shop)
+            weather = Weather(plan, nursery, place, client, shop)
             weather.rage()
             for error in weather.errors:
                 raise error
             weather.settle(_PATIENCE)
     finally:
         shop.stop()
-    with closing(Journal(database)) as journal:
-        return _report(weather, journal, shop, url, time.monotonic() - began)
+    return judged(weather, place, shop, time.monotonic() - began)
+
+
+def judged(weather: Weather, place: Place, shop: WatchedShop, seconds: float) -> Report:
+    """What came of it, by the journal and by the shop's books."""
+    with closing(place.journal()) as journal:
+        return _report(weather, journal, shop, place, seconds)
 
 
 def _report(
-    weather: Weather, journal: Journal, shop: WatchedShop, url: str, seconds: float
+    weather: Weather, journal: Journal, shop: WatchedShop, place: Place, seconds: float
 ) -> Report:
     plan, ledger = weather.plan, shop.ledger()
     landings: dict[str, list[float]] = defaultdict(list)
@@ -102,8 +110,13 @@ def _report(
     faults = [
         *_not_done(weather, outcomes, found),
         *_wrong_books(weather.started, journal, ledger),
+        *(
+            "a run was taken for damaged"
+            for kind, _ in weather.person.verdicts
+            if kind == "damaged"
+        ),
         *(f"nobody lives any more, and there is {left.name}" for left in _left(shop.path.parent)),
-        *map(str, check_laws(url, ledger)),
+        *map(str, check_laws(place.url, [_seen(row, place.adrift) for row in ledger])),
     ]
     return Report(
         plan=plan,
@@ -114,6 +127,8 @@ def _report(
         latest=max((death.age for death in weather.deaths), default=0.0),
         stops=len(weather.stops),
         taken_over=sum(weather.stops),
+        troubles={one.name: one.done for one in weather.troubles},
+        wanted={one.name: one.wanted for one in weather.troubles},
         verdicts=Counter(f"{verdict} ({kind})" for kind, verdict in weather.person.verdicts),
         tally=found,
         faults=tuple(faults),
@@ -127,7 +142,8 @@ def _not_done(weather: Weather, outcomes: Counter[str], found: Tally) -> Iterato
         ("kills", len(weather.deaths), plan.kills),
         ("stops", len(weather.stops), plan.stops),
         ("runs ended", outcomes.total() - outcomes["not ended"], plan.runs),
-        ("runs taken over from a stopped process", sum(weather.stops), 1),
+        ("runs taken over from a stopped process", sum(weather.stops), min(plan.stops, 1)),
+        *((one.name, one.done, one.wanted) for one in weather.troubles),
         *((f"hits of window {n}", found.windows[n], plan.windows) for n in (1, 2, 3, 4)),
     ):
         if have < want:
@@ -147,8 +163,13 @@ def _wrong_books(
             yield f"{times} effects under the key {key}"
         if key not in known:
             yield f"an effect without an intent: {key}"
-    if journal.ask("PRAGMA integrity_check") != [("ok",)]:
+    if not journal.is_sound():
         yield "the database file is damaged"
+
+
+def _seen(row: dict[str, Any], adrift: float) -> dict[str, Any]:
+    """A line of the shop's books, as late as the clocks of processes may have shown it."""
+    return {**row, "at": row["at"] + adrift}
 
 
 def _left(folder: Path) -> list[Path]:

@@ -15,7 +15,7 @@ import pytest
 from examples.order_flow.shop import Shop
 from saga import Client
 from saga.testing import check_laws
-from tests.crash.evidence import Journal, until
+from tests.crash.evidence import FileJournal, until
 from tests.crash.nursery import Child, Nursery
 from tests.crash.orders import order, order_flow
 from tests.crash.places import ACTIONS, TRIES, Missed, Place, Scene
@@ -39,11 +39,11 @@ def test_a_process_killed_within_a_group_commit_loses_no_run_and_repeats_no_effe
     url, database = f"sqlite:///{tmp_path / 'saga.db'}", tmp_path / "saga.db"
     names = (f"group-{number}" for number in count(1))
     chance = random.Random(7)  # the same moments each time, as far as the machine allows
-    kept: Journal | None = None
+    kept: FileJournal | None = None
     for number in range(KILLS):
         _start_many(url, names)
         child = nursery.orchestrate(url, shop.url, lease=LEASE)
-        with closing(Journal(database)) as journal:
+        with closing(FileJournal(database)) as journal:
             until(lambda: _runs_of(journal, child), "a claim")  # noqa: B023  waited for here
             if kept is not None:
                 kept.close()
@@ -51,9 +51,9 @@ def test_a_process_killed_within_a_group_commit_loses_no_run_and_repeats_no_effe
                 _start_many(url, names)
             child.kill()
             assert journal.heads("phase <> 'ended'"), f"all had ended before kill {number}"
-            kept = Journal(database) if number % 2 else None
+            kept = FileJournal(database) if number % 2 else None
     heir = nursery.orchestrate(url, shop.url, lease=LEASE)
-    with closing(Journal(database)) as journal:
+    with closing(FileJournal(database)) as journal:
         until(lambda: not journal.heads("phase <> 'ended'"), "the end of all runs", within=30)
         started = len(journal.heads("outcome = 'completed'"))
     assert started >= KILLS * RUNS
@@ -64,7 +64,7 @@ def test_a_process_killed_within_a_group_commit_loses_no_run_and_repeats_no_effe
     assert check_laws(url, ledger) == []
 
 
-def _runs_of(journal: Journal, child: Child) -> int:
+def _runs_of(journal: FileJournal, child: Child) -> int:
     id_ = journal.id_of(child.pid)
     return 0 if id_ is None else len(journal.heads("owner = ?", id_))
 
@@ -75,7 +75,7 @@ def _start_many(url: str, names: Iterator[str]) -> None:
             client.start(order_flow, order(name), run_id=name)
 
 
-def _halted_within_a_commit(journal: Journal, child: Child, chance: random.Random) -> bool:
+def _halted_within_a_commit(journal: FileJournal, child: Child, chance: random.Random) -> bool:
     """Whether it is stopped with the pages of a commit of many runs on their way to the disk.
 
     If not, it goes on, and all runs have ended before such a commit was met.
@@ -100,7 +100,7 @@ def test_a_process_that_sleeps_past_its_lease_appends_nothing_to_what_is_no_long
     url, database = f"sqlite:///{tmp_path / 'saga.db'}", tmp_path / "saga.db"
     sleeper = nursery.orchestrate(url, shop.url, lease=LEASE)
     until(database.exists, "a database")
-    with closing(Client(url)) as client, closing(Journal(database)) as journal:
+    with closing(Client(url)) as client, closing(FileJournal(database)) as journal:
         former = until(lambda: journal.id_of(sleeper.pid), "a registered orchestrator")
         scene = _asleep(Scene(shop, client, journal, sleeper, f"sleeper-{window}"), window)
         stopped, fence = time.monotonic(), journal.head(scene.run_id).fence

@@ -12,7 +12,7 @@ import pytest
 from examples.order_flow.shop import Shop
 from saga import Client, Run
 from saga.testing import check_laws
-from tests.crash.evidence import Journal, until
+from tests.crash.evidence import FileJournal, until
 from tests.crash.nursery import Nursery
 from tests.crash.places import ACTIONS, PLACES, TRIES, Act, Missed, Place, Scene
 
@@ -39,7 +39,7 @@ def _kill_at(place: Place, run_id: str, shop: Shop, nursery: Nursery, database: 
     url = f"sqlite:///{database}"
     child = nursery.orchestrate(url, shop.url, lease=LEASE)
     until(database.exists, "a database")
-    with closing(Client(url)) as client, closing(Journal(database)) as journal:
+    with closing(Client(url)) as client, closing(FileJournal(database)) as journal:
         until(lambda: journal.id_of(child.pid), "a registered orchestrator")
         scene = Scene(shop, client, journal, child, run_id)
         try:

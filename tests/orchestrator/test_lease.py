@@ -14,6 +14,8 @@ import pytest
 from saga import Call, NotSent, Refused
 from saga.journal.database import Database
 from saga.journal.sqlite import library
+from saga.orchestrator import shift
+from saga.orchestrator.refusals import refused_records
 from tests.cases.faulty_database import OnDatabase
 from tests.cases.ledger import Ledger
 from tests.cases.scripted import Plan, Proof
@@ -208,6 +210,27 @@ def test_what_was_known_when_the_lease_ended_is_brought_as_evidence(world: World
         until(lambda: world.show().steps[0].state == "landed", "the evidence has arrived")
         assert fences(world)[-1] == ("report", 0)
     until(lambda: "lost its lease" in sleeper.log, "it says so")
+
+
+def test_what_the_loop_changes_at_any_time_is_read_by_the_loop(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease may end while the writer looks, and with it what there is in memory."""
+    readers = set[threading.Thread]()
+
+    def noted(runs: Any) -> str | None:
+        readers.add(threading.current_thread())
+        return refused_records(runs)
+
+    monkeypatch.setattr(shift, "refused_records", noted)
+
+    async def main() -> None:
+        async with running(world):
+            world.start()
+            await until_then(lambda: world.show().phase == "ended", "it ends")
+
+    asyncio.run(main())
+    assert readers == {threading.main_thread()}
 
 
 def _pass(seconds: float) -> None:

@@ -17,7 +17,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.databases import ServerDatabases
-from tests.postgres.server import Server, await_answer, kept, somebody
+from tests.postgres.kept import kept
+from tests.postgres.programs import somebody
+from tests.postgres.server import Server
 
 __all__ = ["PooledDatabases", "Pooler", "pooler", "program"]
 
@@ -81,12 +83,10 @@ listen_port = {_PORT}
 unix_socket_dir = {folder}
 """
     )
-    with (folder / "log").open("wb") as log:
-        process = kept([program(), folder / "settings"], folder, user, log)
+    words: list[str | Path] = [program(), folder / "settings"]
+    one = kept(words, folder, user, Pooler(folder).url(server.url))
     try:
-        await_answer(Pooler(folder).url(server.url), process, folder / "log")
+        one.start()
         yield Pooler(folder)
     finally:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(60)
+        one.end()

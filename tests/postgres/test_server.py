@@ -12,7 +12,8 @@ from textwrap import dedent
 import pytest
 
 from tests.cases.waiting import until
-from tests.postgres import server
+from tests.postgres import programs
+from tests.postgres.server import URL
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
@@ -25,7 +26,7 @@ HOLDER = """
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_of_it_is_left(end: signal.Signals) -> None:
-    if os.environ.get(server.URL):
+    if os.environ.get(URL):
         pytest.skip("this server is not ours to end")
     holder = subprocess.Popen(
         [sys.executable, "-c", dedent(HOLDER)],
@@ -48,8 +49,8 @@ def test_a_missing_server_is_no_reason_to_skip_anything(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(server, "DEBIAN", tmp_path)
-    monkeypatch.setattr(server, "WHEEL", "nothing")
-    monkeypatch.delenv(server.BIN, raising=False)
+    monkeypatch.setattr(programs, "DEBIAN", tmp_path)
+    monkeypatch.setattr(programs, "WHEEL", "nothing")
+    monkeypatch.delenv(programs.BIN, raising=False)
     with pytest.raises(AssertionError, match="the tests do not go without"):
-        server.programs()
+        programs.programs()

@@ -12,8 +12,8 @@ from saga.journal.sealing import Keyring
 from saga.journal.tables import SCHEMA
 from tests.cases.world import World, judged
 from tests.databases import ServerDatabases
-from tests.postgres import server
-from tests.postgres.server import served, versions
+from tests.postgres.programs import BIN, programs, versions
+from tests.postgres.server import served
 
 FOUND = versions()
 
@@ -61,6 +61,6 @@ def test_sagas_run_and_are_verified_in_a_schema_that_is_as_it_should_be(
 
 def test_the_one_that_is_chosen_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     for major, folder in FOUND.items():
-        monkeypatch.setitem(os.environ, server.BIN, str(folder))
+        monkeypatch.setitem(os.environ, BIN, str(folder))
         assert next(iter(versions())) == major
-        assert server.programs() == folder
+        assert programs() == folder
