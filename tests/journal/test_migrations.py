@@ -90,6 +90,7 @@ def test_the_scripts_are_found_in_a_checkout() -> None:
     assert [path.name[:4] for path in sorted((SCRIPTS / "versions").glob("*.py"))] == [
         "0001",
         "0002",
+        "0003",
     ]
 
 
