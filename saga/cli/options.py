@@ -29,18 +29,18 @@ __all__ = [
     "span",
 ]
 
-_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|m|h)?", re.ASCII)
-_UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|m|h|d)?", re.ASCII)
+_UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _READ_MOST = 1024 * 1024  # bytes; far more than a record takes, spaces included
 
 
 def span(text: str | float) -> float:
-    """A duration that may be 0, in seconds: `2`, `0.2`, `90s`, `5m`, `2h`."""
+    """A duration that may be 0, in seconds: `2`, `0.2`, `90s`, `5m`, `2h`, `30d`."""
     if isinstance(text, float):
         return text  # a default of ours
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise typer.BadParameter("write a duration like 2, 0.2, 90s, 5m or 2h")
+        raise typer.BadParameter("write a duration like 2, 0.2, 90s, 5m, 2h or 30d")
     return float(found[1]) * _UNITS[found[2]]
 
 

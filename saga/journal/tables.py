@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from saga.journal.columns import metadata, one_of, real, table, text, whole
+from saga.journal.columns import one_of, real, table, text, whole
 
 __all__ = [
     "SCHEMA",
@@ -13,7 +13,6 @@ __all__ = [
     "definitions",
     "instance",
     "journal",
-    "metadata",
     "orchestrators",
     "pauses",
     "runs",

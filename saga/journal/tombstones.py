@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from saga.definition.canonical import canonical
 from saga.definition.spec import SagaSpec
 from saga.errors import Conflict, SagaError, Tampered, UnknownRun
+from saga.journal.backend import backend_of
 from saga.journal.pages import PAGE, Read
 from saga.journal.projection import Row
 from saga.journal.sealing import Keyring
@@ -116,7 +117,8 @@ def end_of_line(connection: sa.Connection) -> tuple[int, str]:
 
 def tombstone_of(connection: sa.Connection, keys: Keyring, run_id: str) -> Tombstone | None:
     """What stays of a run, verified; `None` if nothing of that name was purged. `Tampered`."""
-    found = _ONE.ask(connection, run_id=run_id)
+    is_text = backend_of(connection).is_text(run_id)
+    found = _ONE.ask(connection, run_id=run_id) if is_text else []
     if not found:
         return None
     *row, previous, here = found[0]
@@ -213,7 +215,7 @@ def _wrong(
     if type(row[0]) is not int or type(number) is not int or row[0] != number + 1:
         yield "the one before it is missing"
     elif not _verifies(keys, row, seal, here):
-        yield "its seal, or that of the one before it, does not verify"
+        yield "it, or the one before it, was altered, or is of another database"
 
 
 def _verifies(keys: Keyring, row: Sequence[Any], previous: object, here: object) -> bool:

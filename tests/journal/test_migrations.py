@@ -15,12 +15,13 @@ from alembic.migration import MigrationContext
 from saga.clock import Clock
 from saga.errors import DatabaseError
 from saga.journal.backend import backend_of, driver
+from saga.journal.columns import metadata
 from saga.journal.database import Database, backend_for
 from saga.journal.making import REVISIONS
 from saga.journal.schema import SCRIPTS, check, upgrade
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import library
-from saga.journal.tables import SCHEMA, metadata
+from saga.journal.tables import SCHEMA
 from tests.databases import Databases, files_only, server_only
 from tests.journal.made import made_by
 from tests.journal.world import KEY, SECOND_KEY
