@@ -9,7 +9,7 @@ import typer
 from saga.cli import codes, streams
 from saga.cli.apps import load_app
 from saga.cli.definitions import OptionalApp
-from saga.cli.options import By, Db, Json, Reason, duration, span
+from saga.cli.options import By, Db, Json, Reason, age, duration, span
 from saga.cli.surface import Surface
 from saga.errors import DatabaseError
 
@@ -119,7 +119,10 @@ def _verify(
 def _purge(
     context: typer.Context,
     *,
-    older_than: Annotated[float, _time("How long ago a run must have ended, as 30d.", zero=True)],
+    older_than: Annotated[
+        float,
+        typer.Option(metavar="AGE", parser=age, help="How long ago it ended: 30d, 12h, 90m."),
+    ],
     saga: Annotated[
         str | None, typer.Option("--saga", metavar="NAME", help="Only runs of this saga.")
     ] = None,
