@@ -1,4 +1,4 @@
-"""Tombstones: what stays of a run that was purged."""
+"""Tombstones: what stays of a run that was purged. Heads are vacuumed more often."""
 
 from __future__ import annotations
 
@@ -42,3 +42,5 @@ def upgrade() -> None:
         ),
         sqlite_strict=True,
     )
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("ALTER TABLE runs SET (autovacuum_vacuum_scale_factor = 0.01)")

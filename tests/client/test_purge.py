@@ -8,9 +8,12 @@ from datetime import timedelta
 import pytest
 
 from saga import BadInput, Client, Conflict, UnknownCase, UnknownRun
-from saga.errors import SagaError
+from saga.errors import DatabaseError, SagaError
+from saga.journal.purge import purge
+from saga.journal.sealing import Keyring
 from tests.client.retention import DAY, Archive, Parcel
 from tests.databases import Databases, server_only
+from tests.orchestrator.doubtful_database import Doubt, DoubtfulDatabase
 
 GONE = {"runs": 0, "journal": 0, "actions": 0, "cases": 0, "turns": 0, "tombstones": 1}
 MONTH = 30 * DAY
@@ -149,6 +152,31 @@ def test_a_damaged_run_stays_as_it_is(archive: Archive) -> None:
     archive.query("UPDATE actions SET digest = replace(digest, 'x', '')")
     archive.query("UPDATE runs SET quarantined_at = NULL")
     assert archive.client.purge(MONTH).runs == 2
+
+
+@pytest.mark.parametrize("fate", ["before", "after"])
+def test_a_commit_in_doubt_is_looked_up(archive: Archive, fate: str) -> None:
+    archive.run(archive.plain, "a", "b")
+    archive.after(31)
+    database = DoubtfulDatabase(archive.url, Keyring(), clock=archive.clock)
+    database.given = Doubt(fate, only="INSERT INTO tombstones")
+    before = archive.clock.now() - MONTH.total_seconds()
+
+    def purged() -> int:
+        return purge(database, before=before, saga=None, dry_run=False, progress=_silent).purged
+
+    if fate == "before":
+        with pytest.raises(DatabaseError, match="the commit failed"):
+            purged()
+        assert archive.ids() == ["a", "b"]
+    assert purged() == 2
+    assert database.given.hit == 1
+    assert archive.left_of("a") == archive.left_of("b") == GONE
+    database.close()
+
+
+def _silent(*_: int) -> None:
+    """Nobody asks how far it is."""
 
 
 # ---- what is said of what went
