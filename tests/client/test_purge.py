@@ -8,11 +8,13 @@ from datetime import timedelta
 import pytest
 
 from saga import BadInput, Client, Conflict, UnknownCase, UnknownRun
-from saga.errors import DatabaseError, SagaError
+from saga.errors import DatabaseError
+from saga.journal.database import Database
 from saga.journal.purge import purge
+from saga.journal.quarantine import set_aside
 from saga.journal.sealing import Keyring
 from tests.client.retention import DAY, Archive, Parcel
-from tests.databases import Databases, server_only
+from tests.databases import Databases
 from tests.orchestrator.doubtful_database import Doubt, DoubtfulDatabase
 
 GONE = {"runs": 0, "journal": 0, "actions": 0, "cases": 0, "turns": 0, "tombstones": 1}
@@ -134,6 +136,7 @@ def test_a_run_that_an_orchestrator_has_stays(archive: Archive) -> None:
     archive.run(archive.plain, "owned")
     archive.after(31)
     archive.query("UPDATE runs SET owner = 'somebody'")
+    assert archive.client.purge(MONTH, dry_run=True).kept == {"owned": 1}
     assert archive.client.purge(MONTH).kept == {"owned": 1}
     archive.query("UPDATE runs SET owner = NULL")
 
@@ -152,6 +155,21 @@ def test_a_damaged_run_stays_as_it_is(archive: Archive) -> None:
     archive.query("UPDATE actions SET digest = replace(digest, 'x', '')")
     archive.query("UPDATE runs SET quarantined_at = NULL")
     assert archive.client.purge(MONTH).runs == 2
+
+
+def test_a_run_that_is_set_aside_stays_until_a_person_has_let_it_back(archive: Archive) -> None:
+    """Whole or not."""
+    archive.run(archive.plain, "aside")
+    archive.after(31)
+    database = Database(archive.url, Keyring(), clock=archive.clock)
+    now = database.now()
+    database.write(lambda c: set_aside(c, database.keys, "aside", "it was altered", now))
+    database.close()
+    assert archive.client.purge(MONTH).kept == {"damaged": 1}
+    (case,) = archive.client.cases()
+    archive.client.resolve(case.id, "retry", reason="restored", actor="bob")
+    assert archive.client.purge(MONTH).runs == 1
+    assert archive.left_of("aside") == GONE
 
 
 @pytest.mark.parametrize("fate", ["before", "after"])
@@ -225,21 +243,3 @@ def test_whoever_asks_for_a_purged_run_is_told(archive: Archive) -> None:
         if ask is not asked[-1]:
             with pytest.raises(UnknownRun, match="no run 'order-2' in this database"):
                 ask("order-2")
-
-
-@server_only
-def test_a_start_that_is_overtaken_by_a_whole_life_is_refused(archive: Archive) -> None:
-    """Its id is free when it looks; before it writes another one has started, ended and gone."""
-    archive.run(archive.plain, "before")
-
-    def meanwhile() -> None:
-        archive.run(archive.plain, "order-1")
-        archive.after(31)
-        assert archive.client.purge(MONTH).runs == 2
-
-    late = Client(archive.url, clock=archive.clock)
-    archive.clock.meanwhile = meanwhile
-    with pytest.raises(SagaError, match="of the same input, ended"):
-        late.start(archive.plain, Parcel(address="Rome"), run_id="order-1")
-    late.close()
-    assert archive.left_of("order-1") == GONE
