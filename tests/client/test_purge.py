@@ -132,6 +132,25 @@ def test_a_run_that_somebody_writes_to_meanwhile_stays(archive: Archive) -> None
     archive.client.resolve(case.id, "accept", reason="fine", actor="bob")
 
 
+@pytest.mark.parametrize("column", ["owner", "quarantined_at"])
+def test_a_run_that_is_taken_or_set_aside_meanwhile_stays(archive: Archive, column: str) -> None:
+    """Neither makes a record."""
+    archive.run(archive.plain, "a")
+    archive.after(31)
+    value = "somebody" if column == "owner" else 1.0
+
+    def looked_at() -> None:
+        archive.query(f"UPDATE runs SET {column} = ?", value)
+
+    def cutoff() -> None:
+        archive.clock.meanwhile = looked_at
+
+    archive.clock.meanwhile = cutoff
+    done = archive.client.purge(MONTH)
+    assert (done.runs, done.kept) == (0, {"owned": 1})
+    archive.query(f"UPDATE runs SET {column} = NULL")
+
+
 def test_a_run_that_an_orchestrator_has_stays(archive: Archive) -> None:
     archive.run(archive.plain, "owned")
     archive.after(31)

@@ -83,6 +83,9 @@ def test_a_run_beside_its_own_tombstone_is_named(
 def test_a_missing_tombstone_is_named_by_the_one_behind_it(
     databases: Databases, url: str, database: Database
 ) -> None:
+    for run_id in PURGED:
+        with keyed(KEY), pytest.raises(UnknownRun, match=r"ended .completed at"):
+            Client(url).show(run_id)
     databases.query(url, "DELETE FROM tombstones WHERE number = 2")
     (text,) = found(database)
     assert text == f"tombstone 3 of run '{PURGED[2]}': the one before it is missing"
