@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from saga.journal.tables import metadata
+from saga.journal.columns import metadata
 
 connection = context.config.attributes.get("connection")
 if connection is None:

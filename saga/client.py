@@ -17,17 +17,16 @@ from saga.definition.saga import Saga
 from saga.definition.values import read_input
 from saga.errors import BadInput, NotAllowed
 from saga.inquiries.alive import alive
-from saga.inquiries.pausing import PauseView, one_name, paused, resumed
 from saga.inquiries.payloads import ensure_payload
 from saga.inquiries.runs import known_id, noticed
 from saga.journal.records import PAYLOAD_LIMIT, json_size
 from saga.journal.starting import start_run
 from saga.machine.commands import Cancel, Decide, Park, Rejection, Report, Signal, Start
-from saga.reader import Reader
 from saga.reconciliation.asking import asked
 from saga.reconciliation.cases import Case
 from saga.reconciliation.queue import Decision, read_case, resolve_case
 from saga.reconciliation.words import checked_text, echoed, receipt_value, unix_time, who
+from saga.upkeep import Upkeep
 from saga.views import Run, run_view
 
 __all__ = ["Client"]
@@ -37,7 +36,7 @@ I = TypeVar("I", bound=BaseModel)  # noqa: E741  the input, as in Saga[I]
 _TENANT_LONGEST = 64
 
 
-class Client(Reader):
+class Client(Upkeep):
     """A view of one database: `url`, else `SAGA_DATABASE_URL`, else `sqlite:///saga.db`.
 
     Constructing it reads the environment and touches no file. Only `start` makes a database; every
@@ -254,34 +253,3 @@ class Client(Reader):
             evidence=None if evidence is None else checked_text("evidence", evidence),
         )
         return self._noted([resolve_case(self._source.database(), case_id, decision)])[0]
-
-    def pause(
-        self,
-        saga: str | None = None,
-        effect: str | None = None,
-        provider: str | None = None,
-        *,
-        reason: str,
-        actor: str | None = None,
-    ) -> PauseView:
-        """Start no new forward call of one saga, effect or provider; probes and undos go on.
-
-        What is paused already stays so, for the first reason.
-        """
-        kind, name = one_name(saga, effect, provider)
-        return paused(self._source, kind, name, checked_text("reason", reason), who(actor))
-
-    def resume(
-        self,
-        saga: str | None = None,
-        effect: str | None = None,
-        provider: str | None = None,
-        *,
-        reason: str = "",
-        actor: str | None = None,
-    ) -> PauseView:
-        """End a pause; it is given back as it was. Raises `NotAllowed` if there is none."""
-        kind, name = one_name(saga, effect, provider)
-        return resumed(
-            self._source, kind, name, reason and checked_text("reason", reason), who(actor)
-        )

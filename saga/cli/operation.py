@@ -1,4 +1,4 @@
-"""Verbs of operation: orchestrator, health, verify, pause, resume, db."""
+"""Verbs of operation: orchestrator, health, verify, purge, pause, resume, db."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from saga.cli import codes
+from saga.cli import codes, streams
 from saga.cli.apps import load_app
 from saga.cli.definitions import OptionalApp
-from saga.cli.options import By, Db, Json, Reason, duration, span
+from saga.cli.options import By, Db, Json, Reason, age, duration, span
 from saga.cli.surface import Surface
 from saga.errors import DatabaseError
 
@@ -128,6 +128,59 @@ def _verify(
         )
     surface.answer(found, "verify")
     return codes.DONE if found.ok else codes.FOUND
+
+
+@verbs.command("purge", rich_help_panel=_PANEL)
+def _purge(
+    context: typer.Context,
+    *,
+    older_than: Annotated[
+        float,
+        typer.Option(metavar="AGE", parser=age, help="How long ago it ended: 30d, 12h, 90m."),
+    ],
+    saga: Annotated[
+        str | None, typer.Option("--saga", metavar="NAME", help="Only runs of this saga.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go; change nothing.")
+    ] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> int:
+    """Remove runs that ended long ago; of each a tombstone stays for good.
+
+    Kept is what is still needed: runs with an open case, runs that are
+    watched for a straggler, runs whose key a provider may still honour, and
+    what is damaged. A tombstone holds the id of the run, how it ended and its
+    idempotency keys: nobody can start that id again, and `saga show` says
+    that it was purged. It cannot be taken back: make a backup first.
+
+    A few runs at a time, beside everything else. Ctrl-C ends it at once: what
+    is gone is gone as a whole, and the same command goes on.
+
+    Examples:
+
+      saga purge --older-than 30d --dry-run
+      saga purge --older-than 30d
+      saga purge --older-than 90d --saga order-flow --json
+    """
+    surface, gone = Surface.of(context, db, as_json), 0
+    client = surface.client()
+    try:
+        with surface.progress("purging") as say:
+
+            def at(done: int, total: int, went: int) -> None:
+                nonlocal gone
+                gone = went
+                say(f"purging: {done} of {total} runs looked at, {went} went")
+
+            found = client.purge(older_than, saga=saga, dry_run=dry_run, progress=at)
+    except KeyboardInterrupt:
+        if not dry_run:
+            streams.write_error(f"interrupted; {gone} runs or more went, each as a whole\n")
+        raise
+    surface.answer(found, "purge")
+    return codes.DONE
 
 
 @verbs.command("pause", rich_help_panel=_PANEL)

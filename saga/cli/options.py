@@ -23,6 +23,7 @@ __all__ = [
     "Reason",
     "RunId",
     "SagaName",
+    "age",
     "duration",
     "read_json",
     "read_text",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|m|h)?", re.ASCII)
+_DAYS = re.compile(r"([0-9]{1,5})d", re.ASCII)
 _UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _READ_MOST = 1024 * 1024  # bytes; far more than a record takes, spaces included
 
@@ -49,6 +51,16 @@ def duration(text: str | float) -> float:
     if (seconds := span(text)) <= 0:
         raise typer.BadParameter("it must be more than 0")
     return seconds
+
+
+def age(text: str) -> float:
+    """How long ago, in seconds. With its unit: nobody who writes 30 means seconds."""
+    if (days := _DAYS.fullmatch(text)) is not None:
+        return float(days[1]) * 86_400
+    found = _DURATION.fullmatch(text)
+    if found is None or found[2] is None:
+        raise typer.BadParameter("write an age with its unit, like 30d, 12h or 90m")
+    return span(text)
 
 
 AppName = Annotated[

@@ -7,10 +7,11 @@ from datetime import timedelta
 from shlex import split
 from typing import Any
 
-from saga.cli.paper import Command, Paper
+from saga.cli.paper import Command, Paper, clock
 from saga.inquiries.health import Due, Health
 from saga.inquiries.hold import Hold
 from saga.inquiries.pausing import PauseView
+from saga.inquiries.purging import Purge
 from saga.inquiries.verification import Verification
 from saga.inquiries.why import Why
 
@@ -124,6 +125,10 @@ def _due(due: Due) -> tuple[Any, ...]:
 
 def _verify(paper: Paper, found: Verification, _: Command) -> None:
     runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+    if found.tombstones:
+        runs += (
+            " and 1 tombstone" if found.tombstones == 1 else f" and {found.tombstones} tombstones"
+        )
     if found.ok:
         how = "" if found.sealed else "; without a key, which shows accidents only"
         paper.say(f"{runs} verified, nothing is damaged{how}.")
@@ -131,6 +136,29 @@ def _verify(paper: Paper, found: Verification, _: Command) -> None:
     paper.say(f"{runs} verified; damaged:")
     paper.blank()
     paper.table(("run", "what is wrong"), [(one.run_id or "", one.text) for one in found.damages])
+
+
+# Why a run is kept, in the order in which it is asked.
+_KEPT = {
+    "running": "has not ended",
+    "young": "ended later than that",
+    "case": "has an open case: see saga cases",
+    "watch": "is watched, for what may still land late",
+    "key": "a provider may still honour a key of it, or something land under one",
+    "owned": "an orchestrator has it, or somebody wrote to it",
+    "damaged": "does not verify or is set aside: see saga verify",
+    "newer": "only a newer version of saga can read it",
+}
+
+
+def _purge(paper: Paper, found: Purge, _: Command) -> None:
+    runs = "1 run that ended" if found.runs == 1 else f"{found.runs} runs that ended"
+    did = "Would purge" if found.dry_run else "Purged"
+    paper.say(f"{did} {runs} before {clock(found.before)}.")
+    if found.kept:
+        paper.blank()
+        rows = [(found.kept[why], text) for why, text in _KEPT.items() if why in found.kept]
+        paper.table(("kept", "why"), rows)
 
 
 def _pause(paper: Paper, pause: PauseView, command: Command) -> None:
@@ -204,6 +232,7 @@ PAGES: dict[str, Callable[[Paper, Any, Command], None]] = {
     "why": _why,
     "health": _health,
     "verify": _verify,
+    "purge": _purge,
     "pause": _pause,
     "resume": _resume,
     "check": _check,

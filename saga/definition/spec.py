@@ -16,6 +16,7 @@ __all__ = [
     "ANYBODY",
     "ATTEMPTS",
     "CALLS",
+    "FOREVER",
     "FORMAT",
     "ApprovalSpec",
     "ContractSpec",
@@ -32,6 +33,10 @@ __all__ = [
 
 FORMAT = 1
 ANYBODY = "*"  # among those who may approve: whoever says who they are
+
+# The longest duration that can be declared: time stays far from the end of `datetime` whatever is
+# added to it. A key that lives so long is honoured for ever.
+FOREVER = 100 * 365 * 86_400.0
 
 CALLS, ATTEMPTS = "calls", "attempts"  # what is budgeted beside the units of effects
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from saga.definition.keys import KEY_LEAST, KEY_MAX
 from saga.definition.names import check_name
-from saga.definition.spec import ProviderSpec, RetrySpec
+from saga.definition.spec import FOREVER, ProviderSpec, RetrySpec
 from saga.errors import DefinitionError
 
 __all__ = [
@@ -30,14 +30,12 @@ __all__ = [
 
 Duration: TypeAlias = timedelta | float
 
-# Time stays far from the end of `datetime`, whatever is added to it.
-_LONGEST = 100 * 365 * 86_400.0
 _MOST = 1000
 _SHORTEST = 1e-6
 _KEY_MAX = range(KEY_LEAST, KEY_MAX + 1)
 
 
-def seconds(duration: object, what: str, *, zero: bool = False, longest: float = _LONGEST) -> float:
+def seconds(duration: object, what: str, *, zero: bool = False, longest: float = FOREVER) -> float:
     """A duration in seconds. `DefinitionError` names `what` if it is none, or out of bounds."""
     if isinstance(duration, timedelta):
         value = duration.total_seconds()
@@ -200,5 +198,5 @@ class Provider:
 UNDECLARED = Provider("undeclared")
 
 # Only the one thing it claims: repeating is harmless, for ever. Nothing about when an answer shows.
-IDEMPOTENT = Provider("idempotent", key_life=timedelta(seconds=_LONGEST))
+IDEMPOTENT = Provider("idempotent", key_life=timedelta(seconds=FOREVER))
 """The provider for "repeating under the same key is harmless"."""

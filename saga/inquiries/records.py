@@ -8,10 +8,10 @@ from typing import Any
 
 from saga.definition.canonical import DEPTH_MAX
 from saga.definition.strict_json import strict_loads
-from saga.errors import UnknownRun
 from saga.journal import inquiry
 from saga.journal.records import NewerFormat, read_record, verify_record
 from saga.journal.sealing import Keyring
+from saga.journal.tombstones import missing_run
 from saga.views import moment
 
 __all__ = ["RecordView", "record_views"]
@@ -39,7 +39,7 @@ def record_views(connection: Any, keys: Keyring, run_id: str) -> list[RecordView
     """All records of a run in their order. Raises `UnknownRun`."""
     rows = inquiry.journal_rows(connection, run_id)
     if not rows and inquiry.head_of(connection, run_id) is None:
-        raise UnknownRun(f"no run {run_id!r} in this database", remedy="see: saga runs")
+        raise missing_run(connection, keys, run_id)
     views: list[RecordView] = []
     seal = ""
     for number, row in enumerate(rows, start=1):

@@ -15,6 +15,7 @@ from saga.journal import inquiry
 from saga.journal.definitions import Specs
 from saga.journal.history import load
 from saga.journal.records import NewerFormat
+from saga.journal.tombstones import missing_run
 from saga.views import Run, damaged_view, run_view
 
 __all__ = ["duration", "known_id", "list_runs", "noticed", "shown", "unknown_run", "until_rest"]
@@ -84,7 +85,7 @@ def until_rest(source: Source, run_id: str, timeout: float | None) -> Run:
     while True:
         found = source.read(lambda connection: inquiry.resting(connection, run_id))
         if found is None:
-            raise unknown_run(run_id)
+            raise source.read(lambda connection: missing_run(connection, source.keys, run_id))
         rests, frozen = found
         now = clock.monotonic()
         if rests or frozen or now >= read_at:
@@ -110,8 +111,6 @@ def duration(what: str, value: Duration | None) -> float | None:
 def _read(connection: Any, source: Source, specs: Specs, run_id: str) -> Run:
     try:
         return run_view(load(connection, source.keys, specs, run_id))
-    except UnknownRun:
-        raise unknown_run(run_id) from None
     except (Tampered, NewerFormat) as fault:
         head = inquiry.head_of(connection, run_id)
         if head is None:

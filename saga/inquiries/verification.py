@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saga.errors import UnknownRun
-from saga.inquiries.runs import unknown_run
 from saga.inquiries.source import Source
 from saga.journal import figures
+from saga.journal.tombstones import count_tombstones
 from saga.journal.verify import Damage, Progress, verify_database, verify_file, verify_run
 
 __all__ = ["Verification", "verify"]
@@ -16,13 +15,15 @@ __all__ = ["Verification", "verify"]
 @dataclass(frozen=True, slots=True)
 class Verification:
     """`runs` were verified; `damages` name what is not as it was written, `run_id` is `None` for
-    what belongs to no run. `sealed`: with a key; without one only accidents show.
+    what belongs to no run. `sealed`: with a key; without one only accidents show. `tombstones`: of
+    runs that were purged, verified too.
     """
 
     ok: bool
     runs: int
     damages: tuple[Damage, ...]
     sealed: bool
+    tombstones: int = 0
 
 
 def verify(source: Source, run_id: str | None, progress: Progress | None = None) -> Verification:
@@ -34,15 +35,13 @@ def verify(source: Source, run_id: str | None, progress: Progress | None = None)
     with database.connection() as connection:
         if run_id is None:
             runs = sum(figures.count_runs(connection).values())
+            tombstones = count_tombstones(connection)
             connection.rollback()
             found = [
                 *verify_file(connection),
                 *verify_database(connection, source.keys, progress),
             ]
         else:
-            runs = 1
-            try:
-                found = verify_run(connection, source.keys, run_id)
-            except UnknownRun:
-                raise unknown_run(run_id) from None
-    return Verification(not found, runs, tuple(found), bool(source.keys))
+            runs, tombstones = 1, 0
+            found = verify_run(connection, source.keys, run_id)
+    return Verification(not found, runs, tuple(found), bool(source.keys), tombstones)

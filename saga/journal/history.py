@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from saga.definition.spec import SagaSpec
-from saga.errors import Tampered, UnknownRun
+from saga.errors import Tampered
 from saga.journal.backend import backend_of
 from saga.journal.definitions import Specs
 from saga.journal.identity import ensure_all_keys
@@ -24,6 +24,7 @@ from saga.journal.records import NewerFormat, Record, read_record, verify_record
 from saga.journal.sealing import Keyring
 from saga.journal.statements import Question, ask_all, listed
 from saga.journal.tables import actions, cases, instance, journal, runs, turns
+from saga.journal.tombstones import missing_run
 from saga.machine.evolve import evolve
 from saga.machine.state import RunState, new_state
 
@@ -125,7 +126,7 @@ def load_history(
     if stored.head is None:
         if stored.records or stored.actions or stored.cases:
             raise Tampered(f"run {run_id}: its head is missing")
-        raise UnknownRun(f"no run {run_id!r} in this database")
+        raise missing_run(connection, keys, run_id)
     try:
         spec = _definition(connection, specs, run_id, stored.head["definition"])
         return verified(keys, spec, run_id, stored)

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 
 from saga.errors import DatabaseError
 from saga.ids import Ids
+from saga.journal.columns import metadata
 from saga.journal.identity import establish
 from saga.journal.sealing import Keyring
-from saga.journal.tables import SCHEMA, instance, metadata
+from saga.journal.tables import SCHEMA, instance
 
 __all__ = ["REVISIONS", "ensure_current", "fill", "found_schema", "newer_schema"]
 

@@ -22,11 +22,12 @@ from saga.clock import Clock
 from saga.errors import DatabaseError
 from saga.ids import Ids
 from saga.journal.backend import Backend
+from saga.journal.columns import metadata
 from saga.journal.database import about, backend_for, explained
 from saga.journal.identity import establish, identify
 from saga.journal.making import REVISIONS, ensure_current, found_schema, newer_schema
 from saga.journal.sealing import Keyring
-from saga.journal.tables import SCHEMA, metadata
+from saga.journal.tables import SCHEMA
 
 __all__ = ["SCRIPTS", "Condition", "check", "upgrade"]
 

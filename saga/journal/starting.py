@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from saga.definition.canonical import canonical
 from saga.definition.exclusive import resource_of
 from saga.definition.spec import SagaSpec
-from saga.errors import BadInput, Conflict, Tampered
+from saga.errors import BadInput, Conflict, Tampered, UnknownRun
 from saga.journal.append import build_append, write_rows
-from saga.journal.backend import driver
+from saga.journal.backend import backend_of, driver
 from saga.journal.database import Database, Violation
 from saga.journal.definitions import Specs, store_definition
 from saga.journal.history import History, is_recorded, load
@@ -19,6 +19,7 @@ from saga.journal.projection import head_row, seal_head
 from saga.journal.records import NewerFormat, Unwritable
 from saga.journal.statements import Question
 from saga.journal.tables import runs
+from saga.journal.tombstones import purged_conflict, tombstone_of
 from saga.journal.turns import is_free
 from saga.machine.commands import Rejected, Start
 from saga.machine.decide import transition
@@ -39,8 +40,8 @@ def start_run(
     """Start a run of `spec`, or find it as it is; and whether it was there already.
 
     `text` is the definition as it is stored. The same run id with the same saga, version and input
-    gives the run that is there; anything else is `Conflict`. `start.at` and `start.instance` are
-    filled in here.
+    gives the run that is there; anything else is `Conflict`, the id of a run that was purged too.
+    `start.at` and `start.instance` are filled in here.
     """
 
     if spec.exclusive is not None:
@@ -72,7 +73,12 @@ def start_run(
 
 
 def _found(connection: sa.Connection, database: Database, spec: SagaSpec, start: Start) -> History:
-    history = load(connection, database.keys, Specs(database.keys), start.run_id)
+    backend_of(connection).lock(connection, [start.run_id])  # it may be about to be purged
+    try:
+        history = load(connection, database.keys, Specs(database.keys), start.run_id)
+    except UnknownRun:
+        _ensure_unused(connection, database, spec, start)
+        raise
     _ensure_same(history.state, spec, start)
     return history
 
@@ -125,8 +131,11 @@ def _insert(
         "seal": seal_head(database.keys, state, 1, append.due, append.seal),
     }
     cursor = driver(connection).cursor()
-    database.statements.new_run.run(cursor, [tuple(values[column.name] for column in runs.c)])
-    write_rows(cursor, database.statements, [append])
+    with backend_of(connection).together(connection):
+        database.statements.new_run.run(cursor, [tuple(values[column.name] for column in runs.c)])
+        write_rows(cursor, database.statements, [append])
+    # Only now: with its row in place nobody can start, end and purge a run of this id meanwhile.
+    _ensure_unused(connection, database, spec, command)
     return History(
         spec=spec,
         state=state,
@@ -139,6 +148,14 @@ def _insert(
         fence=1,
         quarantined_at=None,
     )
+
+
+def _ensure_unused(
+    connection: sa.Connection, database: Database, spec: SagaSpec, start: Start
+) -> None:
+    found = tombstone_of(connection, database.keys, start.run_id)
+    if found is not None:
+        raise purged_conflict(database.keys, found, spec, start)
 
 
 def _ensure_same(state: RunState, spec: SagaSpec, start: Start) -> None:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from saga.journal.backend import Asked, Backend, Statement, backend_of
 from saga.journal.projection import Row
-from saga.journal.tables import actions, cases, journal, runs, turns
+from saga.journal.tables import actions, cases, journal, runs, tombstones, turns
 
 __all__ = ["Nameable", "Question", "Statements", "ask_all", "listed"]
 
@@ -75,6 +75,7 @@ class Statements:
         gone = _rows(turns, (), the_run="run_id")
         over = sa.delete(turns).where(turns.c.run_id.in_(sa.select(gone.c.the_run)))
         self.turn_gone = backend.statement(over, [*gone.c])
+        self.new_tombstone = _insert(backend, tombstones)
 
 
 _HOLD = {"the_owner": "owner", "the_fence": "fence"}

@@ -20,19 +20,17 @@ from saga.journal.backend import backend_of
 from saga.journal.definitions import Specs, check_definition
 from saga.journal.history import StoredRun, load_history, read_stored
 from saga.journal.identity import identify
+from saga.journal.pages import Read, last_id, page_of, pages, portions
 from saga.journal.quarantine import is_aside, set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
 from saga.journal.tables import actions, cases, definitions, journal, runs, turns
+from saga.journal.tombstones import check_tombstones
 
 __all__ = ["Damage", "Progress", "patrol", "verify_database", "verify_file", "verify_run"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the runs that have been verified, and how many there are."""
-
-_PAGE = 500  # ids read at once
-_RUNS_AT_ONCE = 100
-_RECORDS_AT_ONCE = 1000  # a run with more is read alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,7 @@ def verify_database(
             found.append(Damage(None, f"the {count} runs of definition {digest!a} are not read"))
     with _moment(connection):
         found += _orphans(connection)
+    found += [Damage(*what) for what in check_tombstones(keys, _reader(connection))]
     return found
 
 
@@ -95,19 +94,34 @@ def patrol(
     For whoever has nothing better to do: damage may hide a run from those who claim. In the
     caller's write transaction; gives the id to go on from, `None` at the end.
     """
-    page = _page(connection, after, limit)
+    page = page_of(connection, after, limit)
     is_text = backend_of(connection).is_text
-    ids = [run_id for run_id, _ in page if is_text(run_id)]
+    ids = [run_id for (run_id,) in page if is_text(run_id)]
     for run_id, stored in read_stored(connection, ids).items():
-        try:
-            if is_aside(keys, run_id, stored.cases, stored.head["quarantined_at"]):
-                continue
-            load_history(connection, keys, specs, run_id, stored)
-        except NewerFormat:
+        if _hidden(connection, keys, specs, run_id, stored) is None:
             continue
-        except Tampered as damage:
-            set_aside(connection, keys, run_id, str(damage), now)
-    return _last(page) if len(page) == limit else None
+        # Somebody may have written to it, or purged it, between two of our questions.
+        backend_of(connection).lock(connection, [run_id])
+        locked = read_stored(connection, [run_id])[run_id]
+        if (damage := _hidden(connection, keys, specs, run_id, locked)) is not None:
+            set_aside(connection, keys, run_id, damage, now)
+    return last_id(page) if len(page) == limit else None
+
+
+def _hidden(
+    connection: sa.Connection, keys: Keyring, specs: Specs, run_id: str, stored: StoredRun
+) -> str | None:
+    """What is wrong with a run that is not set aside yet."""
+    if stored.head is None:
+        return None  # gone since we read its id
+    try:
+        if not is_aside(keys, run_id, stored.cases, stored.head["quarantined_at"]):
+            load_history(connection, keys, specs, run_id, stored)
+    except NewerFormat:
+        return None
+    except Tampered as damage:
+        return str(damage)
+    return None
 
 
 def verify_file(connection: sa.Connection) -> list[Damage]:
@@ -130,6 +144,14 @@ def _moment(connection: sa.Connection) -> Iterator[None]:
         yield
     finally:
         backend.rollback(connection)
+
+
+def _reader(connection: sa.Connection) -> Read:
+    def read(work: Callable[[sa.Connection], Sequence[Any]]) -> Sequence[Any]:
+        with _moment(connection):
+            return work(connection)
+
+    return read
 
 
 def _identity(connection: sa.Connection, keys: Keyring) -> list[Damage]:
@@ -203,47 +225,10 @@ def _orphans(connection: sa.Connection) -> list[Damage]:
     return found
 
 
-# ---- going through all runs, however many there are
-
-
 def _batches(connection: sa.Connection, found: list[Damage]) -> Iterator[list[str]]:
     """The ids of all runs, in portions that fit into memory; those that are none are damage."""
-    after: str | None = None
     is_text = backend_of(connection).is_text
-    while True:
-        with _moment(connection):
-            page = _page(connection, after, _PAGE)
-        ids: list[str] = []
-        records = 0
-        for run_id, version in page:
-            if not is_text(run_id):
-                found.append(Damage(None, f"a row of runs has the id {run_id!a}"))
-                continue
-            size = version if isinstance(version, int) else 1
-            if ids and (len(ids) == _RUNS_AT_ONCE or records + size > _RECORDS_AT_ONCE):
-                yield ids
-                ids, records = [], 0
-            ids.append(run_id)
-            records += size
-        if ids:
-            yield ids
-        if len(page) < _PAGE or (after := _last(page)) is None:
-            return
-
-
-def _page(connection: sa.Connection, after: str | None, limit: int) -> Sequence[Any]:
-    select = sa.select(runs.c.run_id, runs.c.version).order_by(runs.c.run_id).limit(limit)
-    if after is not None:
-        select = select.where(runs.c.run_id > _place(connection, after))
-    return connection.execute(select).all()
-
-
-def _last(page: Sequence[Any]) -> str | None:
-    return next((run_id for run_id, _ in reversed(page) if isinstance(run_id, str)), None)
-
-
-def _place(connection: sa.Connection, run_id: str) -> Any:
-    if backend_of(connection).is_text(run_id):
-        return run_id
-    raw = run_id.encode("utf-8", "surrogateescape")
-    return sa.cast(sa.literal(raw, sa.LargeBinary), sa.Text)
+    for page in pages(_reader(connection), runs.c.version):
+        strange = [run_id for run_id, _ in page if not is_text(run_id)]
+        found += [Damage(None, f"a row of runs has the id {run_id!a}") for run_id in strange]
+        yield from portions((run_id, version) for run_id, version in page if is_text(run_id))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import inf
 
-from saga.definition.spec import ContractSpec, ProviderSpec
+from saga.definition.spec import FOREVER, ContractSpec, ProviderSpec
 from saga.machine.state import Action
 
-__all__ = ["absence_bound", "look_bound", "under_way", "under_way_until"]
+__all__ = ["absence_bound", "key_lives_until", "look_bound", "under_way", "under_way_until"]
 
 
 def under_way(contract: ContractSpec) -> float | None:
@@ -55,3 +55,17 @@ def look_bound(action: Action, contract: ContractSpec) -> float:
         return inf
     visible_after = contract.provider.visible_after
     return action.last_until + (under_way(contract) or 0.0) + (visible_after or 0.0)
+
+
+def key_lives_until(action: Action, contract: ContractSpec) -> float:
+    """Until when a straggler may land under the key of an action, or its provider still honour it.
+
+    A key that is honoured for ever counts only as long as something may land: nobody can wait for
+    its end. Infinite while a call has not returned.
+    """
+    if action.running:
+        return inf
+    provider = contract.provider
+    late = provider.late_until if provider.late_until is not None else provider.in_flight
+    life = provider.key_life if provider.key_life != FOREVER else None
+    return action.last_until + (late or 0.0) + max(life or 0.0, provider.visible_after or 0.0)

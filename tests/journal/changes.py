@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
-from saga.journal.tables import metadata
+from saga.journal.columns import metadata
 
 __all__ = [
     "TABLES",
@@ -28,7 +28,16 @@ __all__ = [
 ]
 
 Statement: TypeAlias = tuple[str, tuple[Any, ...]]
-TABLES = ("runs", "journal", "actions", "cases", "definitions", "instance", "sealing_keys")
+TABLES = (
+    "runs",
+    "journal",
+    "actions",
+    "cases",
+    "definitions",
+    "instance",
+    "sealing_keys",
+    "tombstones",
+)
 _FREE = {("runs", "owner"), ("runs", "fence")}
 _OWN_KEY = {"runs": "run_id", "actions": "key", "cases": "case_id", "definitions": "digest"}
 
@@ -62,6 +71,8 @@ class Row:
         """What damage of this row is called by."""
         if self.table in ("instance", "sealing_keys"):
             return ("the database",)
+        if self.table == "tombstones":
+            return ("tombstone",)
         return (str(self.values.get("run_id") or self.values["digest"]),)
 
     @property
@@ -150,6 +161,8 @@ def changes_of_rows(cursor: Any) -> Iterator[Change]:
     rows = {table: rows_of(cursor, table) for table in TABLES}
     for table in TABLES:
         for row in rows[table]:
+            if row is rows["tombstones"][-1]:
+                continue  # nobody can tell from inside that the newest one is gone
             yield Change(
                 f"{table}: removed",
                 f"{table} {row.key} removed",
@@ -169,6 +182,9 @@ def changes_of_rows(cursor: Any) -> Iterator[Change]:
     for one, two in _pairs(rows["runs"], lambda _: 0):
         yield from _swapped(one, two, tuple(name for name in one.values if name != "run_id"))
         yield from _swapped(one, two, ("seal",))
+    for one, two in _pairs(rows["tombstones"], lambda _: 0):
+        yield from _swapped(one, two, tuple(name for name in one.values if name != "number"))
+        yield from _swapped(one, two, ("outcome", "action_keys", "seal"))
     yield from _disordered(rows["journal"])
 
 
@@ -185,6 +201,9 @@ def _added(row: Row) -> Iterator[Change]:
         case "definitions":
             values["digest"] += "2"
             values["version"] += 1
+        case "tombstones":
+            values["number"] += 100
+            values["run_id"] += "2"
         case table:
             values[_OWN_KEY[table]] += "2"
     yield Change(

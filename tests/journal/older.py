@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from saga.journal.columns import metadata
 from saga.journal.definitions import Specs
 from saga.journal.history import load
 from saga.journal.projection import action_row, case_row, head_row, seal_head
 from saga.journal.sealing import Keyring
-from saga.journal.tables import metadata
 from saga.machine.evolve import evolve
 from saga.machine.state import new_state
 from tests.journal.changes import Change, Statement

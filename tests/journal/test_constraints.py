@@ -11,9 +11,10 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from saga.journal.columns import metadata
 from saga.journal.projection import Row, action_row, case_row, head_row
 from saga.journal.sqlite import library
-from saga.journal.tables import actions, cases, metadata, runs
+from saga.journal.tables import actions, cases, runs
 from tests.databases import Databases, files_only
 from tests.machine.walk import Node, Walk
 from tests.machine.walks import WALKS

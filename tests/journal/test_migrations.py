@@ -15,12 +15,13 @@ from alembic.migration import MigrationContext
 from saga.clock import Clock
 from saga.errors import DatabaseError
 from saga.journal.backend import backend_of, driver
+from saga.journal.columns import metadata
 from saga.journal.database import Database, backend_for
 from saga.journal.making import REVISIONS
 from saga.journal.schema import SCRIPTS, check, upgrade
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import library
-from saga.journal.tables import SCHEMA, metadata
+from saga.journal.tables import SCHEMA
 from tests.databases import Databases, files_only, server_only
 from tests.journal.made import made_by
 from tests.journal.world import KEY, SECOND_KEY
@@ -90,6 +91,7 @@ def test_the_scripts_are_found_in_a_checkout() -> None:
     assert [path.name[:4] for path in sorted((SCRIPTS / "versions").glob("*.py"))] == [
         "0001",
         "0002",
+        "0003",
     ]
 
 

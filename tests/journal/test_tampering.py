@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from saga.journal.columns import metadata
 from saga.journal.sealing import Keyring
-from saga.journal.tables import metadata
 from saga.journal.verify import verify_database, verify_run
 from tests.databases import files_only
 from tests.journal.changes import TABLES, Change, changes_of_values, type_changes
 from tests.journal.forging import forge
 from tests.journal.older import rollback
 from tests.journal.tamper import Bench, all_changes, loosen, sampled, unnamed
-from tests.journal.world import KEY, RUNS, SECOND_KEY, opened
+from tests.journal.world import KEY, PURGED, RUNS, SECOND_KEY, opened
 
 Copy = Callable[[str | None], str]
 
@@ -154,5 +154,5 @@ def test_a_run_of_another_database_with_the_same_keys_is_no_run_of_this_one(benc
     )
     with bench.changed(Change("copy", "renamed", (renamed, listed), (), ())):
         damages = verify_database(bench.connection, keys)
-    assert {damage.run_id for damage in damages} == {*RUNS, "bystander"}
+    assert {damage.run_id for damage in damages} == {*RUNS, *PURGED, "bystander"}
     assert all("another database" in damage.text for damage in damages)

@@ -2,7 +2,7 @@
 
 `finished` completed, `undone` compensated, `running` waits an hour for its next attempt, `stuck` is
 being undone and has an open case, `settled` ended by a person's verdict. They are all of one saga;
-`bystander` is a run of another one, started and not yet served.
+`bystander` is a run of another one, started and not yet served. Of `PURGED` there are tombstones.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ __all__ = [
     "BYSTANDER",
     "KEY",
     "MINUTE",
+    "PURGED",
     "RUNS",
     "SECOND_KEY",
     "Outside",
@@ -60,6 +61,7 @@ __all__ = [
 MINUTE = 60.0
 KEY = "k1:" + base64.b64encode(bytes(range(32))).decode()
 SECOND_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()
+PURGED = ("gone", "gone-too", "long-gone")
 RUNS = ("finished", "undone", "running", "stuck", "settled")
 BYSTANDER = "bystander"
 
@@ -206,6 +208,7 @@ def build(url: str, keys: str | None = KEY) -> str:
     outside, clock = Outside(), ShiftedClock()
     with keyed(keys):
         client = Client(url, clock=clock)
+        _purge(client, url, outside, clock)
         modes = {"finished": "fine", "running": "later"}
         for run_id in RUNS:
             client.start(
@@ -223,6 +226,16 @@ def build(url: str, keys: str | None = KEY) -> str:
         client.start(other, Trip(id="b", mode="fine"), run_id=BYSTANDER)
         client.close()
     return url
+
+
+def _purge(client: Client, url: str, outside: Outside, clock: ShiftedClock) -> None:
+    """Runs that ended a month ago, and went."""
+    clock.ahead = -31 * 24 * 60 * MINUTE
+    for run_id in PURGED:
+        client.start(trip, Trip(id=f"t-{run_id}", mode="fine"), run_id=run_id)
+    serve(url, outside, clock)
+    clock.ahead = 0.0
+    assert client.purge(timedelta(days=30)).runs == len(PURGED)
 
 
 def nested(depth: int) -> Any:
