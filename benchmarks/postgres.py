@@ -30,10 +30,9 @@ __all__ = ["measure_postgres"]
 
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas are enough where each commit is waited for alone
-_NOTES = """CPU: of the orchestrator's process, a saga; the server's is named above each table. x
-one, x group: sagas/s against the floor that commits per transition, and against the one that
-shares commits. WAL, records and the server's CPU are those of the orchestrator; the client's
-start, one record more, comes before."""
+_NOTES = """CPU: of the orchestrator's process, a saga. Above each table, a saga too: records, WAL
+and the CPU of the server, without the client's start, which is one record more. x one, x group:
+sagas/s against the floor that commits per transition, and against the one that shares commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,8 @@ def measure_postgres(options: Options) -> Report:
                 made = _written(server, options, workload, in_flight)
                 report.figures += [*figures, made]
                 title = (
-                    f"{workload}, {in_flight} in flight; {made.records:.2f} records,"
-                    f" {made.wal / 1024:.1f} KB of WAL, {made.server:.0f} us of the server a saga"
+                    f"{workload}, {in_flight} in flight: {made.records:.2f} records,"
+                    f" {made.wal / 1024:.1f} KB of WAL, server {made.server:.0f} us"
                 )
                 report.tables.append(f"{title}\n{beside_floors(figures)}")
         shared = sharing(partial(_fresh, server), options)

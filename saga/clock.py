@@ -28,7 +28,7 @@ class Clock:
         return at
 
     def heard(self, said: float) -> float:
-        """The time that a database server has said it is. Tests that move time move that too."""
+        """The time that a database server has said it is; tests that move time move it as well."""
         return said
 
     def sleep(self, seconds: float) -> None:

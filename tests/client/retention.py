@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from pydantic import BaseModel
 
 from saga import (
@@ -28,6 +29,7 @@ from saga import (
     input_of,
 )
 from saga.clock import Clock
+from saga.journal.database import Database
 from saga.testing.laws import check_laws
 from tests.databases import Databases
 
@@ -37,17 +39,19 @@ DAY = timedelta(days=1)
 
 
 class MovedClock(Clock):
-    """Real time, moved by hand. `meanwhile` is done once, when the time is asked for next."""
+    """Real time, moved by hand."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
-        self.meanwhile: Callable[[], object] | None = None
 
     def now(self) -> float:
-        if (meanwhile := self.meanwhile) is not None:
-            self.meanwhile = None
-            meanwhile()
         return time.time() + self.ahead
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def heard(self, said: float) -> float:
+        return said + self.ahead
 
 
 class Parcel(BaseModel):
@@ -74,6 +78,17 @@ class Archive:
         self.plain = self._saga("plain", IDEMPOTENT)
         self.keyed = self._saga("keyed", Provider("keyed", key_life=40 * DAY, in_flight=1))
         self.posted = self._saga("posted", post)
+
+    def meanwhile(self, work: Callable[[], object]) -> None:
+        """Do this once, when the product asks what time it is."""
+        patch, real = pytest.MonkeyPatch(), Database.now
+
+        def now(database: Database) -> float:
+            patch.undo()
+            work()
+            return real(database)
+
+        patch.setattr(Database, "now", now)
 
     def start(self, saga: Saga[Parcel], run_id: str, *, lost: bool = False) -> Run:
         return self.client.start(saga, Parcel(address="Rome", lost=lost), run_id=run_id)

@@ -121,9 +121,9 @@ def test_a_run_that_somebody_writes_to_meanwhile_stays(archive: Archive) -> None
     other = Client(archive.url, clock=archive.clock)
 
     def meanwhile() -> None:  # the time is asked for first for the cutoff, then for each run
-        archive.clock.meanwhile = lambda: second_receipt(archive, other, "twice")
+        archive.meanwhile(lambda: second_receipt(archive, other, "twice"))
 
-    archive.clock.meanwhile = meanwhile
+    archive.meanwhile(meanwhile)
     done = archive.client.purge(MONTH)
     other.close()
     assert (done.runs, done.kept) == (1, {"owned": 1})
@@ -143,9 +143,9 @@ def test_a_run_that_is_taken_or_set_aside_meanwhile_stays(archive: Archive, colu
         archive.query(f"UPDATE runs SET {column} = ?", value)
 
     def cutoff() -> None:
-        archive.clock.meanwhile = looked_at
+        archive.meanwhile(looked_at)
 
-    archive.clock.meanwhile = cutoff
+    archive.meanwhile(cutoff)
     done = archive.client.purge(MONTH)
     assert (done.runs, done.kept) == (0, {"owned": 1})
     archive.query(f"UPDATE runs SET {column} = NULL")

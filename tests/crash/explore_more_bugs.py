@@ -90,8 +90,8 @@ MORE_BUGS: tuple[Bug, ...] = (
         "a call begins however late its commit came",
         {
             "orchestrator.caller": """
--        if remaining <= 0 or self._clock.now() >= outgoing.send_by:
-+        if remaining <= 0 and self._clock.now() < outgoing.send_by:
+-        if remaining <= 0 or self._clock.local(self._clock.now()) >= outgoing.deadline:
++        if remaining <= 0 and self._clock.local(self._clock.now()) < outgoing.deadline:
 """
         },
         _WELL,

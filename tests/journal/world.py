@@ -75,6 +75,9 @@ class ShiftedClock(Clock):
     def now(self) -> float:
         return time.time() + self.ahead
 
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
     def heard(self, said: float) -> float:
         return said + self.ahead
 

@@ -92,7 +92,7 @@ class Server:
         file = self._ours.folder / "data" / "postmaster.pid"
         pid = int(file.read_text().split()[0])
         os.kill(pid, signal.SIGQUIT)
-        while Path(f"/proc/{pid}").exists():
+        while file.exists():  # it removes that last of all
             time.sleep(0.01)
 
     def start(self) -> None:

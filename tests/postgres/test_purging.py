@@ -40,7 +40,7 @@ def test_a_start_that_is_overtaken_by_a_whole_life_is_refused(archive: Archive) 
         assert archive.client.purge(MONTH).runs == 2
 
     late = Client(archive.url, clock=archive.clock)
-    archive.clock.meanwhile = meanwhile
+    archive.meanwhile(meanwhile)
     with pytest.raises(SagaError, match="of the same input, ended"):
         late.start(archive.plain, Parcel(address="Rome"), run_id="order-1")
     late.close()
@@ -58,12 +58,12 @@ def beside(archive: Archive, work: Callable[[], object]) -> tuple[Purge, Future[
         assert not begun[0].done()
 
     def looked_at() -> None:  # one run
-        archive.clock.meanwhile = locked
+        archive.meanwhile(locked)
 
     def cutoff() -> None:
-        archive.clock.meanwhile = looked_at
+        archive.meanwhile(looked_at)
 
-    archive.clock.meanwhile = cutoff
+    archive.meanwhile(cutoff)
     purge = archive.client.purge(MONTH, saga="plain")
     wait(begun)
     pool.shutdown()
