@@ -1,30 +1,143 @@
-"""The section `peers`, without its peers: a test installs nothing."""
+"""The section `peers`, without its peers: a test installs nothing.
+
+Where one is needed, a small program stands in for its Python.
+"""
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import sys
-from dataclasses import replace
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from benchmarks.options import parse
-from benchmarks.peers import contest
-from benchmarks.peers.catalogue import OURS, PEERS, peer_names
+from benchmarks.peers import contest, running, timing
+from benchmarks.peers.catalogue import OURS, PEERS, contenders, peer_names
 from benchmarks.peers.venvs import NotInstalledError
+from benchmarks.report import Report
 from tests.benchmarks.measuring import ROOT
+from tests.postgres.server import Server
 
 HERE = ROOT / "benchmarks" / "peers"
+ON_FILES = [one.who for one in OURS if not one.server]
+
+_BEGIN = f"""#!{sys.executable}
+import json, os, sys, time
+url = os.environ["SAGA_BENCH_DATABASE"]
+"""
+_END = """
+print(json.dumps(dict(count=2, seconds=1.0, cpu=0.5, p50=3.0, p99=4.0)))
+"""
+# Writes twice a saga where it is measured, and finds nothing of anybody else.
+_WRITER = f"""{_BEGIN}
+def mark():
+    print("mark", flush=True)
+    sys.stdin.readline()
+
+if url:
+    import psycopg
+    database = psycopg.connect(url, autocommit=True)
+    database.execute("CREATE TABLE mine ()")
+    database.execute("INSERT INTO mine DEFAULT VALUES")
+mark()
+for _ in range(4 if url else 0):
+    database.execute("INSERT INTO mine DEFAULT VALUES")
+    database.execute("SELECT count(*) FROM mine")
+mark()
+for _ in range(9 if url else 0):
+    database.execute("INSERT INTO mine DEFAULT VALUES")
+{_END}"""
+
+
+@pytest.fixture(autouse=True)
+def on_the_server_of_the_tests(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The section would start one; that it asks for `fsync` is all there is to see of that."""
+
+    def served(*, fsync: bool) -> AbstractContextManager[Server]:
+        assert fsync
+        return nullcontext(postgres)
+
+    monkeypatch.setattr(contest, "served", served)
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Every peer is run by this program from now on."""
+
+    def stand(text: str) -> None:
+        program = tmp_path / "python"
+        program.write_text(text)
+        program.chmod(0o700)
+        monkeypatch.setattr(contest, "python_of", lambda *_: program)
+
+    return stand
+
+
+def measured(folder: Path, *words: str, peers: tuple[str, ...] = ()) -> Report:
+    return contest.measure_peers(
+        parse(["peers", "--rounds", "1", "--folder", str(folder), *words], peers)
+    )
 
 
 def test_ours_is_measured_as_the_others_are_in_a_process_of_its_own(tmp_path: Path) -> None:
-    words = ["peers", "--rounds", "1", "--count", "3", "--folder", str(tmp_path)]
-    report = contest.measure_peers(replace(parse(words, ()), in_flight=(2,)))
+    report = measured(tmp_path, "--count", "3", "--in-flight", "2")
     assert not report.failed
-    assert [one.who for one in report.figures] == [one.who for one in OURS] * 2
+    assert [one.who for one in report.figures] == ON_FILES * 4
+    assert [one.where for one in report.figures] == ["files"] * 4 + ["PostgreSQL"] * 4
     assert "ours is" in report.text()
+    assert max(map(len, report.text().splitlines())) <= 80
     assert all(one.durable in " ".join(report.text().split()) for one in OURS)
+
+
+def test_commits_are_counted_where_there_is_a_server_to_ask(tmp_path: Path) -> None:
+    report = measured(tmp_path, "--count", "3", "--in-flight", "1")
+    commits = {(one.where, one.workload): one.commits for one in report.figures}
+    assert commits["files", "happy"] == commits["files", "compensated"] == 0
+    # A start and each transition; a claim and what else there is comes to them.
+    assert 5 <= commits["PostgreSQL", "happy"] < commits["PostgreSQL", "compensated"] < 15
+    assert all(one.fsync in report.tables[0] for one in report.figures)
+    assert "commits" not in report.tables[0]
+    assert "fsync" not in report.tables[2]
+
+
+def test_a_peer_on_a_server_has_an_empty_database_of_its_own_that_is_gone_afterwards(
+    tmp_path: Path, stand_in: Callable[[str], None], postgres: Server
+) -> None:
+    stand_in(_WRITER)
+    before = databases(postgres)
+    words = ["--count", "2", "--in-flight", "2", "--rounds", "2"]
+    report = measured(tmp_path, *words, peers=("dbos", "absurd-sdk"))
+    assert not report.failed
+    theirs = [one for one in report.figures if "saga" not in one.who]
+    assert [one.who for one in theirs if one.where == "files"] == ["DBOS", "DBOS, 4 threads"] * 2
+    there = [one for one in theirs if one.where == "PostgreSQL"]
+    names = ["DBOS", "DBOS, 4 threads", "DBOS, 4 callers", "Absurd"]
+    assert [one.who for one in there] == names * 2
+    # Four writes between the marks for two sagas, and what the server does by itself.
+    assert all(2 <= one.commits < 4 for one in there), there
+    assert databases(postgres) == before
+
+
+def databases(server: Server) -> set[str]:
+    with psycopg.connect(server.url) as connection:
+        return {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+
+
+def test_only_the_kind_of_database_is_measured_that_a_chosen_peer_is_on() -> None:
+    def who(peer: str, *, server: bool) -> list[str]:
+        return [one.who for one in contenders((peer,), 1, server=server)]
+
+    assert who("agent-saga", server=False) == ["saga", "agent-saga"]
+    assert who("agent-saga", server=True) == []
+    assert who("absurd-sdk", server=False) == []
+    assert who("absurd-sdk", server=True) == ["saga", "Absurd"]
+    assert who("dbos", server=False) == who("dbos", server=True) == ["saga", "DBOS"]
 
 
 def test_a_peer_that_cannot_be_installed_is_said_to_be_missing(
@@ -34,22 +147,73 @@ def test_a_peer_that_cannot_be_installed_is_said_to_be_missing(
         raise NotInstalledError(f"installing {peer} failed")
 
     monkeypatch.setattr(contest, "python_of", refused)
-    words = ["peers", "--rounds", "1", "--count", "2", "--folder", str(tmp_path)]
-    report = contest.measure_peers(parse([*words, "--in-flight", "1"], ["dbos"]))
+    report = measured(tmp_path, "--count", "2", "--in-flight", "1", peers=("dbos",))
     assert report.failed
-    assert {one.who for one in report.figures} == {"saga"}
+    assert [(one.who, one.where) for one in report.figures] == [
+        ("saga", where) for where in ("files", "files", "PostgreSQL", "PostgreSQL")
+    ]
     assert "dbos is missing: installing dbos failed" in report.text()
 
 
+BROKEN = {
+    "it ends with an error": f"{_BEGIN}\nsys.exit(3)",
+    "it ends where it is measured": f"{_BEGIN}\nprint('mark', flush=True)\nos._exit(3)",
+    "it says nothing": _BEGIN,
+    "it never says where it is measured": f"{_BEGIN}\nif not url: sys.exit(3)\n{_END}",
+    "it hangs": f"{_BEGIN}\ntime.sleep(60)",
+    "it hangs after its last line": f"{_BEGIN}\n{_END}\nsys.stdout.close(); os.close(1)\n"
+    "time.sleep(60)",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_a_peer_that_breaks_down_is_left_out_and_the_others_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    tmp_path: Path,
+    stand_in: Callable[[str], None],
+    postgres: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Ours has no peer installed, so its program does not find what it imports."""
-    monkeypatch.setattr(contest, "python_of", lambda *_: Path(sys.executable))
-    words = ["peers", "--rounds", "1", "--count", "2", "--folder", str(tmp_path)]
-    report = contest.measure_peers(parse([*words, "--in-flight", "1"], ["dbos"]))
+    monkeypatch.setattr(running, "_PATIENCE", 15.0 if "sleep" not in text else 4.0)
+    stand_in(text)
+    before = databases(postgres)
+    report = measured(tmp_path, "--count", "2", "--in-flight", "1", peers=("dbos",))
     assert report.failed
     assert {one.who for one in report.figures} == {"saga"}
+    assert capsys.readouterr().err.count("\nDBOS: ") == 4
+    assert databases(postgres) == before
+
+
+def test_calls_come_from_so_many_threads_and_each_number_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    marks: list[int] = []
+    numbers: list[int] = []
+    together = threading.Barrier(3, timeout=10)
+
+    def run(number: int) -> None:
+        if number >= 0:
+            together.wait()
+        numbers.append(number)
+
+    monkeypatch.setattr(timing, "mark", lambda: marks.append(len(numbers)))
+    found = timing.drive_calls(run, 9, 3)
+    assert marks == [timing.WARM_UP, timing.WARM_UP + 9]
+    assert sorted(numbers) == list(range(-timing.WARM_UP, 9))
+    assert found.count == 9
+
+
+def test_many_in_flight_are_marked_where_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks: list[int] = []
+    numbers: list[int] = []
+    monkeypatch.setattr(timing, "mark", lambda: marks.append(len(numbers)))
+
+    async def run(number: int) -> None:
+        numbers.append(number)
+
+    asyncio.run(timing.drive(run, 5, 2))
+    assert marks == [timing.WARM_UP, timing.WARM_UP + 5]
 
 
 @pytest.mark.parametrize("peer", peer_names())
