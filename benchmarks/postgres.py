@@ -27,7 +27,7 @@ __all__ = ["measure_postgres"]
 
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas are enough where each commit is waited for alone
-_NOTES = """CPU: of the orchestrator's process, a saga; the server's is named above each table. x
+_NOTES = """CPU: of the orchestrator's process, a saga; the server's is above each table. x
 one, x group: sagas/s against the floor that commits per transition, and against the one that
 shares commits. WAL, records and the server's CPU are those of the orchestrator; the client's
 start, one record more, comes before."""
@@ -55,7 +55,7 @@ def measure_postgres(options: Options) -> Report:
                 report.figures += [*figures, made]
                 title = (
                     f"{workload}, {in_flight} in flight; {made.records:.2f} records,"
-                    f" {made.wal / 1024:.1f} KB of WAL, {made.server:.0f} us of the server a saga"
+                    f" {made.wal / 1024:.1f} KB of WAL, {made.server:.0f} us of the server"
                 )
                 report.tables.append(f"{title}\n{beside_floors(figures)}")
         shared = sharing(partial(fresh, server), options)

@@ -25,7 +25,7 @@ from tests.benchmarks.measuring import ROOT
 from tests.postgres.server import Server
 
 HERE = ROOT / "benchmarks" / "peers"
-ON_FILES = [one.who for one in OURS if not one.server]
+ON_FILES, *_, ABSURD = PEERS
 
 _BEGIN = f"""#!{sys.executable}
 import json, os, sys, time
@@ -67,16 +67,16 @@ def on_the_server_of_the_tests(postgres: Server, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Every peer is run by this program from now on."""
+def program(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes a program of this text, to stand in for the Python of a peer."""
 
-    def stand(text: str) -> None:
-        program = tmp_path / "python"
-        program.write_text(text)
-        program.chmod(0o700)
-        monkeypatch.setattr(contest, "python_of", lambda *_: program)
+    def made(text: str) -> Path:
+        place = tmp_path / "python"
+        place.write_text(text)
+        place.chmod(0o700)
+        return place
 
-    return stand
+    return made
 
 
 def measured(folder: Path, *words: str, peers: tuple[str, ...] = ()) -> Report:
@@ -88,7 +88,7 @@ def measured(folder: Path, *words: str, peers: tuple[str, ...] = ()) -> Report:
 def test_ours_is_measured_as_the_others_are_in_a_process_of_its_own(tmp_path: Path) -> None:
     report = measured(tmp_path, "--count", "3", "--in-flight", "2")
     assert not report.failed
-    assert [one.who for one in report.figures] == ON_FILES * 4
+    assert [one.who for one in report.figures] == ["saga", "saga, starts too"] * 4
     assert [one.where for one in report.figures] == ["files"] * 4 + ["PostgreSQL"] * 4
     assert "ours is" in report.text()
     assert max(map(len, report.text().splitlines())) <= 80
@@ -107,21 +107,24 @@ def test_commits_are_counted_where_there_is_a_server_to_ask(tmp_path: Path) -> N
 
 
 def test_a_peer_on_a_server_has_an_empty_database_of_its_own_that_is_gone_afterwards(
-    tmp_path: Path, stand_in: Callable[[str], None], postgres: Server
+    tmp_path: Path, program: Callable[[str], Path], postgres: Server
 ) -> None:
-    stand_in(_WRITER)
-    before = databases(postgres)
-    words = ["--count", "2", "--in-flight", "2", "--rounds", "2"]
-    report = measured(tmp_path, *words, peers=("dbos", "absurd-sdk"))
-    assert not report.failed
-    theirs = [one for one in report.figures if "saga" not in one.who]
-    assert [one.who for one in theirs if one.where == "files"] == ["DBOS", "DBOS, 4 threads"] * 2
-    there = [one for one in theirs if one.where == "PostgreSQL"]
-    names = ["DBOS", "DBOS, 4 threads", "DBOS, 4 callers", "Absurd"]
-    assert [one.who for one in there] == names * 2
-    # Four writes between the marks for two sagas, and what the server does by itself.
-    assert all(2 <= one.commits < 4 for one in there), there
-    assert databases(postgres) == before
+    writer, before = program(_WRITER), databases(postgres)
+    for _ in range(2):
+        found = running.measured(ABSURD, writer, postgres, tmp_path, ("happy", 2, 2))
+        assert found is not None
+        assert (found.who, found.where, found.sagas_per_second) == ("Absurd", "PostgreSQL", 2.0)
+        # Four writes between the marks for two sagas, and what the server does by itself.
+        assert 2 <= found.commits < 4
+        assert found.wal > 0
+        assert databases(postgres) == before
+
+
+def test_a_peer_on_files_is_given_none(tmp_path: Path, program: Callable[[str], Path]) -> None:
+    found = running.measured(ON_FILES, program(_WRITER), None, tmp_path, ("happy", 2, 2))
+    assert found is not None
+    assert (found.who, found.where) == ("agent-saga", "files")
+    assert (found.commits, found.wal, found.server) == (0, 0, 0)
 
 
 def databases(server: Server) -> set[str]:
@@ -159,30 +162,38 @@ BROKEN = {
     "it ends with an error": f"{_BEGIN}\nsys.exit(3)",
     "it ends where it is measured": f"{_BEGIN}\nprint('mark', flush=True)\nos._exit(3)",
     "it says nothing": _BEGIN,
-    "it never says where it is measured": f"{_BEGIN}\nif not url: sys.exit(3)\n{_END}",
+    "it never says where it is measured": f"{_BEGIN}\n{_END}",
     "it hangs": f"{_BEGIN}\ntime.sleep(60)",
-    "it hangs after its last line": f"{_BEGIN}\n{_END}\nsys.stdout.close(); os.close(1)\n"
-    "time.sleep(60)",
+    "it hangs after its last line": f"{_BEGIN}\n{_END}\nos.close(1)\ntime.sleep(60)",
 }
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_a_peer_that_breaks_down_is_left_out_and_the_others_are_measured(
+def test_a_peer_that_breaks_down_has_no_figure_and_leaves_no_database(
     text: str,
     tmp_path: Path,
-    stand_in: Callable[[str], None],
+    program: Callable[[str], Path],
     postgres: Server,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(running, "_PATIENCE", 15.0 if "sleep" not in text else 4.0)
-    stand_in(text)
-    before = databases(postgres)
-    report = measured(tmp_path, "--count", "2", "--in-flight", "1", peers=("dbos",))
-    assert report.failed
-    assert {one.who for one in report.figures} == {"saga"}
-    assert capsys.readouterr().err.count("\nDBOS: ") == 4
+    monkeypatch.setattr(running, "_PATIENCE", 2.0 if "sleep" in text else 30.0)
+    broken, before = program(text), databases(postgres)
+    assert running.measured(ABSURD, broken, postgres, tmp_path, ("happy", 2, 1)) is None
+    said = capsys.readouterr().err
+    assert said.startswith("Absurd: ")
+    assert ("timed out after 2.0 seconds" in said) == ("sleep" in text)
     assert databases(postgres) == before
+
+
+def test_a_peer_without_a_figure_is_a_failure_and_the_others_are_measured(
+    tmp_path: Path, program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = program(BROKEN["it ends with an error"])
+    monkeypatch.setattr(contest, "python_of", lambda *_: broken)
+    report = measured(tmp_path, "--count", "2", "--in-flight", "1", peers=("absurd-sdk",))
+    assert report.failed
+    assert [(one.who, one.where) for one in report.figures] == [("saga", "PostgreSQL")] * 2
 
 
 def test_calls_come_from_so_many_threads_and_each_number_once(
