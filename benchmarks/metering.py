@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,44 +16,51 @@ from tests.postgres.server import Server
 
 __all__ = ["Meter", "Reading", "fresh", "metered"]
 
-# A transaction gets a number when it first writes, so the next number counts those that did.
-_QUERY = """SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8,
-    pg_current_wal_insert_lsn() - '0/0'"""
+_QUERY = "SELECT pg_current_wal_flush_lsn()::text, pg_current_wal_flush_lsn() - '0/0'"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a server has done so far: transactions that wrote, bytes of WAL, seconds of CPU."""
+    """What a server has done so far: where its WAL ends, in bytes too; seconds of its CPU."""
 
-    writes: float
+    position: str
     wal: float
     cpu: float
 
-    def since(self, before: Reading, count: int) -> Reading:
-        """The same a saga, of so many since then."""
-        return Reading(
-            (self.writes - before.writes) / count,
-            (self.wal - before.wal) / count,
-            (self.cpu - before.cpu) / count,
-        )
-
 
 class Meter:
-    """Reads what a server of this machine has done, for whichever database."""
+    """Reads what a server of this machine does, for whichever database."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         ((data,),) = connection.execute("SHOW data_directory").fetchall()
-        self._pid = int((Path(data) / "postmaster.pid").read_text().split()[0])
+        self._data = Path(data)
+        self._pid = int((self._data / "postmaster.pid").read_text().split()[0])
 
     def read(self) -> Reading:
         """By now."""
-        ((writes, wal),) = self._connection.execute(_QUERY).fetchall()
-        return Reading(writes, float(wal), cpu_of_family(self._pid))
+        ((position, wal),) = self._connection.execute(_QUERY).fetchall()
+        return Reading(position, float(wal), cpu_of_family(self._pid))
 
     def checkpoint(self) -> None:
         """So that pages which are changed for the first time count as in everyday work."""
         self._connection.execute("CHECKPOINT")
+
+    def commits(self, before: Reading, after: Reading) -> int:
+        """Commits on the disk, by the WAL itself.
+
+        The server's statistics count those that only read, and its transaction numbers count
+        savepoints.
+        """
+        program = Path(f"/proc/{self._pid}/exe").resolve().with_name("pg_waldump")
+        span = ["-s", before.position, "-e", after.position]
+        said = subprocess.run(
+            [program, "-p", self._data / "pg_wal", "-r", "Transaction", *span],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return said.stdout.count("desc: COMMIT")
 
 
 @contextmanager

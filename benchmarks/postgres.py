@@ -109,6 +109,6 @@ def _written(server: Server, options: Options, workload: str, in_flight: int) ->
         readings = list[Reading]()
         drain(url, names(count), in_flight, lambda: readings.append(meter.read()))
         before, after = readings
-        spent = after.since(before, count)
         records = sum(len(client.journal(run_id)) - 1 for run_id in names(count))
-    return _Written(workload, in_flight, records / count, spent.wal, spent.cpu * 1e6)
+    wal, cpu = after.wal - before.wal, after.cpu - before.cpu
+    return _Written(workload, in_flight, records / count, wal / count, cpu * 1e6 / count)

@@ -31,7 +31,7 @@ _FILES = ("fsync",)
 _SERVER = ("server us", "commits")
 _NOTES = """Each figure is that of a process of its own. CPU: of that process, a saga; server: of
 the PostgreSQL server. ours is: how many times as many sagas/s `saga` makes there. fsync: shared by
-all that wait for it, or one for each commit. commits: transactions of the server that wrote, a
+all that wait for it, or one for each commit. commits: those of the server that wrote, a
 saga. Latency with many in flight: of saga and Absurd from claim to end, of others from call to
 return."""
 

@@ -4,7 +4,8 @@ Its schema comes from `absurdctl`, whose own command would need `psql`. Tuned as
 
 - Ten workers with a connection each: what runs on one connection takes turns, so that one worker
   with a hundred tasks at once makes about half as many.
-- They poll every 20 ms instead of 250: that is what a single task waits for.
+- They poll every 20 ms instead of 250, or as often as SAGA_BENCH_POLL says in seconds. That is what
+  a single task waits for; many in flight are slower if it is less.
 - The end of a single task is looked for every millisecond, where the product's own wait begins with
   50 and doubles.
 
@@ -15,6 +16,7 @@ end by the server's books.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,7 +32,7 @@ __all__ = ["main"]
 
 _QUEUE = "orders"
 _CONNECTIONS = 10
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = float(os.environ.get("SAGA_BENCH_POLL", "0.02"))
 _LOOK_SECONDS = 0.001
 _UNDONE = "SELECT count(*) FROM absurd.t_orders WHERE state <> 'completed'"
 _WRONG = "SELECT count(*) FROM absurd.t_orders WHERE completed_payload IS DISTINCT FROM %s::jsonb"

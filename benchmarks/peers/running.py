@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.metering import Reading, fresh, metered
+from benchmarks.metering import Meter, Reading, fresh, metered
 from benchmarks.peers.catalogue import Contender
 from benchmarks.peers.timing import DATABASE, MARK, Timing
 from benchmarks.progress import say
@@ -22,14 +22,14 @@ __all__ = ["Figure", "measured"]
 
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 600.0  # seconds for one measurement
-_NOTHING = Reading(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """What is said of one contender. CPU in microseconds a saga, latencies in milliseconds.
 
-    `commits` that wrote, `wal` in bytes and `server`, its CPU: those of the server, a saga.
+    `commits` that wrote, `wal` in bytes and `server`, its CPU: those of the server, a saga; all of
+    them 0 on files.
     """
 
     who: str
@@ -57,22 +57,21 @@ def measured(
     workload, count, in_flight = task
     env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     env |= {"PYTHONPATH": str(_ROOT), DATABASE: "", **one.settings}
-    readings, look = [_NOTHING, _NOTHING], _nobody
+    readings, meter = list[Reading](), None
     with ExitStack() as stack:
         place = stack.enter_context(tempfile.TemporaryDirectory(prefix="peers-", dir=folder))
         if server is not None:
             env[DATABASE] = stack.enter_context(fresh(server, schema=one.schema))
             meter = stack.enter_context(metered(env[DATABASE]))
-            readings, look = [], lambda: readings.append(meter.read())
         words = [place, workload, str(count), str(in_flight)]
         command = [str(python), "-m", f"benchmarks.peers.{one.program}", *words]
+        look = _nobody if meter is None else (lambda: readings.append(meter.read()))
         try:
             timing = _timing(command, env, look)
-            before, after = readings
+            commits, wal, cpu = (0.0, 0.0, 0.0) if meter is None else _spent(meter, *readings)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             say(f"{one.who}: {error}")
             return None
-    done = after.since(before, timing.count)
     return Figure(
         one.who,
         one.where,
@@ -83,10 +82,20 @@ def measured(
         timing.p50,
         timing.p99,
         one.fsync,
-        done.writes,
-        done.wal,
-        done.cpu * 1e6,
+        commits / timing.count,
+        wal / timing.count,
+        cpu * 1e6 / timing.count,
     )
+
+
+def _spent(meter: Meter, *readings: Reading) -> tuple[float, float, float]:
+    """Commits, bytes of WAL and seconds of CPU between the two readings."""
+    if len(readings) != 2:
+        raise ValueError(
+            f"it said {len(readings)} times where measuring begins and ends, not twice"
+        )
+    before, after = readings
+    return meter.commits(before, after), after.wal - before.wal, after.cpu - before.cpu
 
 
 def _nobody() -> None:

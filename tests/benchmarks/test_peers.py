@@ -25,7 +25,8 @@ from tests.benchmarks.measuring import ROOT
 from tests.postgres.server import Server
 
 HERE = ROOT / "benchmarks" / "peers"
-ON_FILES, *_, ABSURD = PEERS
+ON_FILES = PEERS[0]
+ABSURD = next(one for one in PEERS if one.who == "Absurd")
 
 _BEGIN = f"""#!{sys.executable}
 import json, os, sys, time
@@ -47,8 +48,9 @@ if url:
     database.execute("INSERT INTO mine DEFAULT VALUES")
 mark()
 for _ in range(4 if url else 0):
-    database.execute("INSERT INTO mine DEFAULT VALUES")
-    database.execute("SELECT count(*) FROM mine")
+    with database.transaction(), database.transaction():  # a savepoint is no commit
+        database.execute("INSERT INTO mine DEFAULT VALUES")
+    database.execute("SELECT count(*) FROM mine")  # nor is what only reads
 mark()
 for _ in range(9 if url else 0):
     database.execute("INSERT INTO mine DEFAULT VALUES")
@@ -99,8 +101,8 @@ def test_commits_are_counted_where_there_is_a_server_to_ask(tmp_path: Path) -> N
     report = measured(tmp_path, "--count", "3", "--in-flight", "1")
     commits = {(one.where, one.workload): one.commits for one in report.figures}
     assert commits["files", "happy"] == commits["files", "compensated"] == 0
-    # A start and each transition; a claim and what else there is comes to them.
-    assert 5 <= commits["PostgreSQL", "happy"] < commits["PostgreSQL", "compensated"] < 15
+    # A start, a claim and each transition; what the process says of itself comes to them.
+    assert 6 <= commits["PostgreSQL", "happy"] < 8 <= commits["PostgreSQL", "compensated"] < 10
     assert all(one.fsync in report.tables[0] for one in report.figures)
     assert "commits" not in report.tables[0]
     assert "fsync" not in report.tables[2]
@@ -114,8 +116,8 @@ def test_a_peer_on_a_server_has_an_empty_database_of_its_own_that_is_gone_afterw
         found = running.measured(ABSURD, writer, postgres, tmp_path, ("happy", 2, 2))
         assert found is not None
         assert (found.who, found.where, found.sagas_per_second) == ("Absurd", "PostgreSQL", 2.0)
-        # Four writes between the marks for two sagas, and what the server does by itself.
-        assert 2 <= found.commits < 4
+        # Four between the marks for two sagas; one more may be the server's own.
+        assert 2 <= found.commits <= 2.5
         assert found.wal > 0
         assert databases(postgres) == before
 
@@ -139,7 +141,7 @@ def test_only_the_kind_of_database_is_measured_that_a_chosen_peer_is_on() -> Non
     assert who("agent-saga", server=False) == ["saga", "agent-saga"]
     assert who("agent-saga", server=True) == []
     assert who("absurd-sdk", server=False) == []
-    assert who("absurd-sdk", server=True) == ["saga", "Absurd"]
+    assert who("absurd-sdk", server=True) == ["saga", "Absurd", "Absurd, poll 1 ms"]
     assert who("dbos", server=False) == who("dbos", server=True) == ["saga", "DBOS"]
 
 
