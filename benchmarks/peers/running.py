@@ -122,7 +122,10 @@ def _timing(command: list[str], env: dict[str, str], look: Callable[[], None]) -
         raise subprocess.TimeoutExpired(command, _PATIENCE)
     if code:
         raise subprocess.CalledProcessError(code, command)
-    return Timing(**json.loads(last))
+    try:
+        return Timing(**json.loads(last))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"its last line should be its timing, and is {last!r}") from error
 
 
 def _last_line(process: subprocess.Popen[str], look: Callable[[], None]) -> str:

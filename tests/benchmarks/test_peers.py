@@ -50,7 +50,9 @@ mark()
 for _ in range(4 if url else 0):
     with database.transaction(), database.transaction():  # a savepoint is no commit
         database.execute("INSERT INTO mine DEFAULT VALUES")
-    database.execute("SELECT count(*) FROM mine")  # nor is what only reads
+    with database.transaction(force_rollback=True):  # nor what is taken back
+        database.execute("INSERT INTO mine DEFAULT VALUES")
+    database.execute("SELECT count(*) FROM mine")  # nor what only reads
 mark()
 for _ in range(9 if url else 0):
     database.execute("INSERT INTO mine DEFAULT VALUES")
@@ -160,11 +162,12 @@ def test_a_peer_that_cannot_be_installed_is_said_to_be_missing(
     assert "dbos is missing: installing dbos failed" in report.text()
 
 
+_NEVER = "it never says where it is measured"
 BROKEN = {
     "it ends with an error": f"{_BEGIN}\nsys.exit(3)",
     "it ends where it is measured": f"{_BEGIN}\nprint('mark', flush=True)\nos._exit(3)",
     "it says nothing": _BEGIN,
-    "it never says where it is measured": f"{_BEGIN}\n{_END}",
+    _NEVER: f"{_BEGIN}\n{_END}",
     "it hangs": f"{_BEGIN}\ntime.sleep(60)",
     "it hangs after its last line": f"{_BEGIN}\n{_END}\nos.close(1)\ntime.sleep(60)",
 }
@@ -184,6 +187,8 @@ def test_a_peer_that_breaks_down_has_no_figure_and_leaves_no_database(
     assert running.measured(ABSURD, broken, postgres, tmp_path, ("happy", 2, 1)) is None
     said = capsys.readouterr().err
     assert said.startswith("Absurd: ")
+    assert ("where measuring begins" in said) == (text is BROKEN[_NEVER])
+    assert ("should be its timing" in said) == (text is _BEGIN)
     assert ("timed out after 2.0 seconds" in said) == ("sleep" in text)
     assert databases(postgres) == before
 
