@@ -111,7 +111,7 @@ def main(given: Task) -> None:
             "name": "order",
             "system_database_url": _database(given),
             "log_level": "ERROR",
-            "sys_db_pool_size": _POOL,
+            **({"sys_db_pool_size": _POOL} if given.server else {}),
             **({"max_executor_threads": int(_THREADS)} if _THREADS else {}),
         }
     )
