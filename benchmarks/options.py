@@ -18,8 +18,9 @@ sections:
             one that commits per transition, one that shares commits (5 minutes)
   postgres  the same on a PostgreSQL server that it starts, and one to four
             processes whose steps wait (8 minutes)
-  peers     the same saga on DBOS and agent-saga, each from PyPI in a venv of its
-            own under the folder; the first time it installs them (10 minutes)
+  peers     the same saga on DBOS and agent-saga, on files, then on DBOS and Absurd,
+            on a PostgreSQL server that it starts; each from PyPI in a venv of its
+            own under the folder, where it installs them the first time (15 minutes)
   growth    a file with a million finished runs beside an empty one, and what
             100,000 sleeping runs cost (15 minutes, 10 GB; --history takes less)
   recovery  an orchestrator is killed with 10,000 runs in flight: how long until

@@ -6,24 +6,21 @@ measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from benchmarks.figures import Figure, beside_floors, in_turn, middle
 from benchmarks.floor import Store, group_floor, single_floor
+from benchmarks.metering import Reading, fresh, metered
 from benchmarks.options import Options
-from benchmarks.processes import cpu_of_family
 from benchmarks.product import drain, names, one_caller, product, start
 from benchmarks.progress import say
 from benchmarks.report import Report
 from benchmarks.sharing import sharing, sharing_table
 from benchmarks.stores import ServerStore
 from saga import Client
-from saga.journal.postgres import connect, parameters
-from tests.databases import with_schema
 from tests.postgres.server import Server, served
 
 __all__ = ["measure_postgres"]
@@ -60,20 +57,10 @@ def measure_postgres(options: Options) -> Report:
                     f" {made.wal / 1024:.1f} KB of WAL, server {made.server:.0f} us"
                 )
                 report.tables.append(f"{title}\n{beside_floors(figures)}")
-        shared = sharing(partial(_fresh, server), options)
+        shared = sharing(partial(fresh, server), options)
     report.tables.append(sharing_table(shared))
     report.figures += shared
     return report
-
-
-@contextmanager
-def _fresh(server: Server, *, schema: bool = True) -> Iterator[str]:
-    """The URL of a new database, for as long as the block takes."""
-    url = with_schema(server) if schema else server.make()
-    try:
-        yield url
-    finally:
-        server.drop(url)
 
 
 def _medians(server: Server, options: Options, workload: str, in_flight: int) -> list[Figure]:
@@ -97,7 +84,7 @@ def _floor(
     count: int,
     in_flight: int,
 ) -> Figure:
-    with _fresh(server, schema=False) as url, closing(ServerStore(url, count)) as store:
+    with fresh(server, schema=False) as url, closing(ServerStore(url, count)) as store:
         return floor(store, workload, count, in_flight)
 
 
@@ -108,34 +95,19 @@ def _saga(
     count: int,
     in_flight: int,
 ) -> Figure:
-    with _fresh(server) as url:
+    with fresh(server) as url:
         return way(url, workload, count, in_flight)
 
 
 def _written(server: Server, options: Options, workload: str, in_flight: int) -> _Written:
     say(f"{workload}, {in_flight} in flight: records and WAL")
     count = min(options.count, _ALONE if in_flight == 1 else 1000)
-    with _fresh(server) as url, connect(parameters(url)) as reader:
-
-        def asked() -> tuple[int, float]:
-            query = "SELECT count(*), pg_current_wal_insert_lsn() - '0/0' FROM journal"
-            records, wal = reader.execute(query).fetchall()[0]
-            return records, float(wal)
-
-        ((data,),) = reader.execute("SHOW data_directory").fetchall()
-        pid = int((Path(data) / "postmaster.pid").read_text().split()[0])
-        with closing(Client(url)) as client:
-            start(client, workload, names(count))
-        reader.execute("CHECKPOINT")
-        records, wal = asked()
-        cpu = cpu_of_family(pid)
-        drain(url, names(count), in_flight)
-        spent = cpu_of_family(pid) - cpu
-        more, written = asked()
-    return _Written(
-        workload,
-        in_flight,
-        (more - records) / count,
-        (written - wal) / count,
-        spent * 1e6 / count,
-    )
+    with fresh(server) as url, closing(Client(url)) as client, metered(url) as meter:
+        start(client, workload, names(count))
+        meter.checkpoint()
+        readings = list[Reading]()
+        drain(url, names(count), in_flight, lambda: readings.append(meter.read()))
+        before, after = readings
+        records = sum(len(client.journal(run_id)) - 1 for run_id in names(count))
+    wal, cpu = after.wal - before.wal, after.cpu - before.cpu
+    return _Written(workload, in_flight, records / count, wal / count, cpu * 1e6 / count)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks.figures import Figure, quantile
 from benchmarks.workload import COMPENSATED, HAPPY, app, order
@@ -17,6 +18,7 @@ from saga.journal.sqlite import library
 
 __all__ = [
     "Driven",
+    "Watch",
     "Written",
     "call",
     "drain",
@@ -29,10 +31,16 @@ __all__ = [
     "written",
 ]
 
+Watch: TypeAlias = Callable[[], object]  # called where measuring begins, and where it ends
+
 _WHO = "saga"
 _ROOM = 1000  # runs at once, as by default
 _RECORDS = "SELECT count(*) FROM journal"
 _SAMPLE = 500  # runs whose latency is read from their records
+
+
+def _unwatched() -> None:
+    """Nobody looks."""
 
 
 @dataclass(slots=True)
@@ -71,7 +79,7 @@ def start(client: Client, workload: str, run_ids: Sequence[str]) -> list[float]:
     return spent
 
 
-def drain(url: str, run_ids: Sequence[str], in_flight: int) -> Driven:
+def drain(url: str, run_ids: Sequence[str], in_flight: int, watch: Watch = _unwatched) -> Driven:
     """Run what is waiting, with room for `in_flight` at once.
 
     Claiming, reading and verifying are part of what is measured; the clients' starts are not.
@@ -80,12 +88,18 @@ def drain(url: str, run_ids: Sequence[str], in_flight: int) -> Driven:
     async def work(orchestrator: Orchestrator) -> None:
         await orchestrator.run_until_idle()
 
-    driven = asyncio.run(_measured(url, len(run_ids), work, in_flight))
+    driven = asyncio.run(_measured(url, len(run_ids), work, in_flight, watch))
     driven.latencies = _from_records(url, run_ids)
     return driven
 
 
-def feed(url: str, workload: str, run_ids: Sequence[str], in_flight: int) -> Driven:
+def feed(
+    url: str,
+    workload: str,
+    run_ids: Sequence[str],
+    in_flight: int,
+    watch: Watch = _unwatched,
+) -> Driven:
     """Start the runs and run them to their end at the same time, in one process.
 
     Both take turns at writing. Latency is as in `drain`.
@@ -109,19 +123,25 @@ def feed(url: str, workload: str, run_ids: Sequence[str], in_flight: int) -> Dri
         orchestrator.stop()
         await running
 
-    driven = asyncio.run(_measured(url, len(run_ids), work, in_flight))
+    driven = asyncio.run(_measured(url, len(run_ids), work, in_flight, watch))
     driven.latencies = _from_records(url, run_ids)
     return driven
 
 
 async def _measured(
-    url: str, count: int, work: Callable[[Orchestrator], Awaitable[None]], in_flight: int
+    url: str,
+    count: int,
+    work: Callable[[Orchestrator], Awaitable[None]],
+    in_flight: int,
+    watch: Watch,
 ) -> Driven:
     async with Orchestrator(app, url, runs_at_once=in_flight) as orchestrator:
+        watch()
         began, cpu = time.perf_counter(), time.process_time()
         await work(orchestrator)
-        spent = time.process_time() - cpu
-        return Driven(count, time.perf_counter() - began, spent, orchestrator.commits)
+        spent, seconds = time.process_time() - cpu, time.perf_counter() - began
+        watch()
+        return Driven(count, seconds, spent, orchestrator.commits)
 
 
 def _from_records(url: str, run_ids: Sequence[str]) -> list[float]:
@@ -175,7 +195,7 @@ def written(folder: Path, workload: str, count: int, in_flight: int) -> Written:
     return Written(workload, in_flight, (after - before) / count, wal)
 
 
-def call(url: str, workload: str, run_ids: Sequence[str]) -> Driven:
+def call(url: str, workload: str, run_ids: Sequence[str], watch: Watch = _unwatched) -> Driven:
     """Start a run, wait for its end, start the next: what one caller sees, in one process.
 
     Latency is from the call of `start` to the return of `wait`.
@@ -197,7 +217,7 @@ def call(url: str, workload: str, run_ids: Sequence[str]) -> Driven:
         orchestrator.stop()
         await running
 
-    driven = asyncio.run(_measured(url, len(run_ids), work, _ROOM))
+    driven = asyncio.run(_measured(url, len(run_ids), work, _ROOM, watch))
     driven.latencies = latencies
     return driven
 

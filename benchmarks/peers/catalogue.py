@@ -1,18 +1,14 @@
 """Who is measured: which program, with which settings, and what it promises meanwhile.
 
-A peer on PostgreSQL stands here with `server=True`: it is measured where SAGA_BENCH_POSTGRES names
-a server. There is none yet, since saga could not be measured beside it.
+With `server=True` it is measured on PostgreSQL, else on files of its own.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 __all__ = ["OURS", "PEERS", "Contender", "contenders", "peer_names"]
-
-_SERVER = "SAGA_BENCH_POSTGRES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +16,8 @@ class Contender:
     """`who` stands in the tables. `peer` names the file of its pinned versions; ours has none.
 
     `share`: of the sagas of a measurement, since some are that much slower. `alone`, `together`:
-    whether it is measured one at a time, and with many in flight. `fsync` says in a word when it
-    waits for the disk, `durable` what is there then.
+    whether it is measured one at a time, and with many in flight. `schema`: its database has ours.
+    `fsync` says in a word when it waits for the disk, `durable` what is there then.
     """
 
     who: str
@@ -32,15 +28,46 @@ class Contender:
     alone: bool = True
     together: bool = True
     server: bool = False
+    schema: bool = False
     fsync: str = "shared"
     durable: str = ""
 
+    @property
+    def where(self) -> str:
+        """As the tables say it."""
+        return "PostgreSQL" if self.server else "files"
 
-_DBOS = (
-    "every commit is fsynced (WAL, FULL): the result of a step after it ran, nothing before it runs"
+
+_DBOS_FILE = Contender(
+    "DBOS",
+    "order_on_dbos",
+    peer="dbos",
+    share=0.1,
+    fsync="each",
+    durable="every commit is fsynced (a file: WAL, FULL): the result of a step after it ran, "
+    "nothing before it runs",
+)
+_DBOS_FILE_4 = replace(
+    _DBOS_FILE,
+    who="DBOS, 4 threads",
+    settings={"SAGA_BENCH_THREADS": "4"},
+    alone=False,
+    durable="the same",
+)
+_DBOS = replace(_DBOS_FILE, server=True)
+
+_ABSURD = Contender(
+    "Absurd",
+    "order_on_absurd",
+    peer="absurd-sdk",
+    share=0.3,
+    server=True,
+    fsync="each",
+    durable="every commit is fsynced: the result of a step after it ran; nothing before it runs, "
+    "and nothing of one that fails",
 )
 
-OURS = (
+_OURS = (
     Contender(
         "saga",
         "order_on_saga",
@@ -54,6 +81,7 @@ OURS = (
         durable="the same, and a fsync for each start before it is acknowledged",
     ),
 )
+OURS = (*_OURS, *(replace(one, server=True, schema=True) for one in _OURS))
 PEERS = (
     Contender(
         "agent-saga",
@@ -62,15 +90,23 @@ PEERS = (
         durable="intent and end of a step are fsynced; its receipt is not kept, and undos are "
         "fsynced when the last of them is done",
     ),
-    Contender("DBOS", "order_on_dbos", peer="dbos", share=0.1, fsync="each", durable=_DBOS),
-    Contender(
-        "DBOS, 4 threads",
-        "order_on_dbos",
-        peer="dbos",
-        settings={"SAGA_BENCH_THREADS": "4"},
-        share=0.1,
+    _DBOS_FILE,
+    _DBOS_FILE_4,
+    _DBOS,
+    replace(_DBOS_FILE_4, server=True),
+    replace(
+        _DBOS,
+        who="DBOS, 4 callers",
+        settings={"SAGA_BENCH_CALLERS": "4"},
         alone=False,
-        fsync="each",
+        durable="the same; by plain calls, no more than four sagas in flight",
+    ),
+    _ABSURD,
+    replace(
+        _ABSURD,
+        who="Absurd, poll 1 ms",
+        settings={"SAGA_BENCH_POLL": "0.001"},
+        together=False,
         durable="the same",
     ),
 )
@@ -81,11 +117,13 @@ def peer_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.peer for one in PEERS))
 
 
-def contenders(chosen: tuple[str, ...], in_flight: int) -> list[Contender]:
-    """Ours and the chosen peers, as far as they are measured with so many in flight here."""
-    return [
-        one
-        for one in (*OURS, *(peer for peer in PEERS if peer.peer in chosen))
-        if (one.alone if in_flight == 1 else one.together)
-        and (_SERVER in os.environ or not one.server)
-    ]
+def contenders(chosen: tuple[str, ...], in_flight: int, *, server: bool) -> list[Contender]:
+    """Ours and the chosen peers there, as far as they are measured with so many in flight.
+
+    Nobody, if others are chosen and none of them is there.
+    """
+    peers = [one for one in PEERS if one.server == server and one.peer in chosen]
+    if chosen and not peers:
+        return []
+    ours = [one for one in OURS if one.server == server]
+    return [one for one in [*ours, *peers] if (one.alone if in_flight == 1 else one.together)]

@@ -1,64 +1,64 @@
-"""The section `peers`: the same saga on other products, in turn with ours."""
+"""The section `peers`: the same saga on other products, in turn with ours.
+
+What works on files and what works on PostgreSQL is measured and shown apart. The server is one that
+the tests would use, with `fsync` on; every measurement has a database of its own there.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import in_turn, middle, ratio, table
 from benchmarks.options import Options
-from benchmarks.peers.catalogue import OURS, Contender, contenders
-from benchmarks.peers.timing import Timing
+from benchmarks.peers.catalogue import OURS, PEERS, Contender, contenders
+from benchmarks.peers.running import Figure, measured
 from benchmarks.peers.venvs import NotInstalledError, python_of
 from benchmarks.progress import say
 from benchmarks.report import Report
+from tests.postgres.server import Server, served
 
 __all__ = ["measure_peers"]
 
-_ROOT = Path(__file__).parents[2]
 _IN_FLIGHT = (1, 100)
 _ALONE = 300  # sagas one after the other are enough
 _LEAST = 20
-_PATIENCE = 600.0  # seconds for one measurement
-_HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "ours is", "fsync")
-_NOTES = """Each figure is that of a process of its own. CPU: of that process, a saga. ours is: how
-many times as many sagas/s `saga` makes. fsync: shared by all that wait for it, or one for each
-commit. Latency with many in flight: of saga from claim to end, of others from call to return."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Figure:
-    who: str
-    workload: str
-    in_flight: int
-    sagas_per_second: float
-    cpu: float  # microseconds a saga
-    p50: float
-    p99: float
-    fsync: str
+_HEADS = ("", "sagas/s", "CPU us", "p50 ms", "p99 ms", "ours is")
+_FILES = ("fsync",)
+_SERVER = ("server us", "commits")
+_NOTES = """Each figure is that of a process of its own. CPU: of that process, a saga; server: of
+the PostgreSQL server. ours is: how many times as many sagas/s `saga` makes there. fsync: shared by
+all that wait for it, or one for each commit. commits: those of the server that wrote, a
+saga. Latency with many in flight: of saga and Absurd from claim to end, of others from call to
+return."""
 
 
 def measure_peers(options: Options) -> Report:
-    """Both workloads, one at a time and a hundred in flight."""
+    """Both workloads, one at a time and a hundred in flight; on files, then on a server."""
     report = Report("peers")
     pythons = _pythons(options, report)
-    met: dict[str, Contender] = {}
-    for workload in ("happy", "compensated"):
-        for in_flight in options.in_flight or _IN_FLIGHT:
-            there = [one for one in contenders(options.peers, in_flight) if one.peer in pythons]
-            met |= {one.who: one for one in there}
-            figures = _medians(options, pythons, there, workload, in_flight)
-            report.figures += figures
-            report.failed |= len(figures) < len(there)
-            report.tables.append(f"{workload}, {in_flight} in flight\n{_table(figures)}")
-    report.notes = [_NOTES, *(f"{who}: {one.durable}" for who, one in met.items()), *report.notes]
+    met: list[Contender] = []
+    for on_server in (False, True):
+        sizes = options.in_flight or _IN_FLIGHT
+        every = {size: contenders(options.peers, size, server=on_server) for size in sizes}
+        if not any(every.values()):
+            continue
+        with ExitStack() as stack:
+            server = stack.enter_context(served(fsync=True)) if on_server else None
+            for workload in ("happy", "compensated"):
+                for in_flight, all_of_them in every.items():
+                    there = [one for one in all_of_them if one.peer in pythons]
+                    met += there
+                    figures = _medians(options, pythons, server, there, (workload, in_flight))
+                    report.figures += figures
+                    report.failed |= len(figures) < len(there)
+                    title = f"{workload}, {in_flight} in flight, on {there[0].where}"
+                    report.tables.append(f"{title}\n{_table(figures)}")
+    promised = dict.fromkeys(f"{one.who}: {one.durable}" for one in (*OURS, *PEERS) if one in met)
+    report.notes = [_NOTES, *promised, *report.notes]
     return report
 
 
@@ -78,61 +78,48 @@ def _pythons(options: Options, report: Report) -> dict[str, Path]:
 def _medians(
     options: Options,
     pythons: dict[str, Path],
+    server: Server | None,
     there: Sequence[Contender],
-    workload: str,
-    in_flight: int,
-) -> list[_Figure]:
+    what: tuple[str, int],
+) -> list[Figure]:
+    workload, in_flight = what
     count = min(options.count, _ALONE) if in_flight == 1 else options.count
+    least = min(max(_LEAST, 2 * in_flight), count)
     ways = {
-        one.who: partial(_run, options, pythons[one.peer], one, workload, count, in_flight)
+        one.who: partial(
+            measured,
+            one,
+            pythons[one.peer],
+            server,
+            options.folder,
+            (workload, max(int(count * one.share), least), in_flight),
+        )
         for one in there
     }
-    rounds = in_turn(f"{workload}, {in_flight} in flight", options.rounds, ways)
+    title = f"{workload}, {in_flight} in flight, on {there[0].where}"
+    rounds = in_turn(title, options.rounds, ways)
     done = ([one for one in figures if one is not None] for figures in rounds.values())
     return [middle(figures) for figures in done if figures]
 
 
-def _run(
-    options: Options, python: Path, one: Contender, workload: str, count: int, in_flight: int
-) -> _Figure | None:
-    """One measurement in a process of its own; `None` if it failed, and stderr says how."""
-    count = max(int(count * one.share), min(_LEAST, count))
-    env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    env |= {"PYTHONPATH": str(_ROOT), **one.settings}
-    with tempfile.TemporaryDirectory(prefix="peers-", dir=options.folder) as folder:
-        words = [folder, workload, str(count), str(in_flight)]
-        command = [str(python), "-m", f"benchmarks.peers.{one.program}", *words]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=_ROOT,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                text=True,
-                timeout=_PATIENCE,
-                check=True,
-            )
-        except subprocess.SubprocessError as error:
-            say(f"{one.who}: {error}")
-            return None
-    timing = Timing(**json.loads(done.stdout.splitlines()[-1]))
-    speed, cpu = timing.count / timing.seconds, timing.cpu * 1e6 / timing.count
-    return _Figure(one.who, workload, in_flight, speed, cpu, timing.p50, timing.p99, one.fsync)
-
-
-def _table(figures: Sequence[_Figure]) -> str:
+def _table(figures: Sequence[Figure]) -> str:
     ours = next((one.sagas_per_second for one in figures if one.who == OURS[0].who), 0.0)
-    return table([_HEADS, *(_row(figure, ours) for figure in figures)])
+    more = _SERVER if any(one.commits for one in figures) else _FILES
+    return table([_HEADS + more, *(_row(figure, ours) for figure in figures)])
 
 
-def _row(figure: _Figure, ours: float) -> tuple[str, ...]:
+def _row(figure: Figure, ours: float) -> tuple[str, ...]:
+    more = (f"{figure.server:,.0f}", f"{figure.commits:.2f}") if figure.commits else (figure.fsync,)
     return (
         figure.who,
         f"{figure.sagas_per_second:,.0f}",
         f"{figure.cpu:,.0f}",
-        f"{figure.p50:,.2f}",
-        f"{figure.p99:,.2f}",
+        _milliseconds(figure.p50),
+        _milliseconds(figure.p99),
         f"{ratio(ours, figure.sagas_per_second):.2f} x",
-        figure.fsync,
+        *more,
     )
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"

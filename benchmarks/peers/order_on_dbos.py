@@ -1,12 +1,14 @@
 """DBOS: a workflow of three steps, undone by the steps of its `except`.
 
-Its database is a new SQLite file, or what SAGA_BENCH_POSTGRES names. Tuned as well as we know:
+Its database is on the server that it is given, or a new SQLite file. Tuned as well as we know:
 
 - The file is WAL, which DBOS does not choose by itself: 5 fsyncs a workflow instead of 20. It stays
-  at `synchronous=FULL`.
+  at `synchronous=FULL`. On a server it has a pool of 20 connections.
 - SAGA_BENCH_THREADS bounds its executor threads. Fewer spend less CPU; which number is fastest is
   another one on every machine, so the default and four are measured.
 - Plain functions one at a time (fewer hops between threads); coroutines, if many are in flight.
+- SAGA_BENCH_CALLERS: plain functions from so many threads, and no more than that in flight. That is
+  the fastest way on a server, though a step that waits would wait alone.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ from typing import Any
 
 from dbos import DBOS, SetWorkflowID
 
-from benchmarks.peers.timing import Task, Timing, drive, drive_alone, task, tell
+from benchmarks.peers.timing import Task, Timing, drive, drive_calls, task, tell
 
 __all__ = ["main"]
 
 _THREADS = os.environ.get("SAGA_BENCH_THREADS", "")
-_POSTGRES = os.environ.get("SAGA_BENCH_POSTGRES", "")
+_CALLERS = int(os.environ.get("SAGA_BENCH_CALLERS", "0"))
+_POOL = 20  # connections
 _STEP, _WORKFLOW = DBOS.step(), DBOS.workflow()
 
 
@@ -93,8 +96,8 @@ _ORDER, _ORDER_SLOW = _WORKFLOW(_order), _WORKFLOW(_order_slow)
 
 
 def _database(given: Task) -> str:
-    if _POSTGRES:
-        return _POSTGRES
+    if given.server:
+        return given.server
     file = given.folder / "dbos.sqlite"
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=wal")  # it belongs to the file and stays
@@ -108,22 +111,24 @@ def main(given: Task) -> None:
             "name": "order",
             "system_database_url": _database(given),
             "log_level": "ERROR",
+            **({"sys_db_pool_size": _POOL} if given.server else {}),
             **({"max_executor_threads": int(_THREADS)} if _THREADS else {}),
         }
     )
     DBOS.launch()
     try:
-        tell(_alone(given) if given.in_flight == 1 else asyncio.run(_together(given)))
+        callers = 1 if given.in_flight == 1 else _CALLERS
+        tell(_called(given, callers) if callers else asyncio.run(_together(given)))
     finally:
         DBOS.destroy()
 
 
-def _alone(given: Task) -> Timing:
+def _called(given: Task, callers: int) -> Timing:
     def run(number: int) -> None:
         with SetWorkflowID(_name(number)):
             assert _ORDER(number, given.fails) == given.workload
 
-    return drive_alone(run, given.count)
+    return drive_calls(run, given.count, callers)
 
 
 async def _together(given: Task) -> Timing:

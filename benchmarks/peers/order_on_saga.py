@@ -12,7 +12,7 @@ import os
 from contextlib import closing
 
 from benchmarks.figures import quantile
-from benchmarks.peers.timing import WARM_UP, Task, Timing, task, tell
+from benchmarks.peers.timing import WARM_UP, Task, Timing, mark, task, tell
 from benchmarks.product import Driven, call, drain, feed, names, start
 from saga import Client
 
@@ -21,9 +21,10 @@ __all__ = ["main"]
 
 def main(given: Task) -> None:
     """Run them and tell."""
-    call(f"sqlite:///{given.folder / 'warm-up.db'}", given.workload, names(WARM_UP))
+    url = given.server or f"sqlite:///{given.folder / 'saga.db'}"
+    call(url, given.workload, [f"warm-up-{number}" for number in range(WARM_UP)])
     gc.freeze()  # as `saga orchestrator` does
-    driven = _driven(given, f"sqlite:///{given.folder / 'saga.db'}")
+    driven = _driven(given, url)
     p50, p99 = (quantile(driven.latencies, share) for share in (0.5, 0.99))
     tell(Timing(driven.count, driven.seconds, driven.cpu, p50, p99))
 
@@ -31,12 +32,12 @@ def main(given: Task) -> None:
 def _driven(given: Task, url: str) -> Driven:
     run_ids = names(given.count)
     if given.in_flight == 1:
-        return call(url, given.workload, run_ids)
+        return call(url, given.workload, run_ids, mark)
     if os.environ.get("SAGA_BENCH_STARTS") == "meanwhile":
-        return feed(url, given.workload, run_ids, given.in_flight)
+        return feed(url, given.workload, run_ids, given.in_flight, mark)
     with closing(Client(url)) as client:
         start(client, given.workload, run_ids)
-        return drain(url, run_ids, given.in_flight)
+        return drain(url, run_ids, given.in_flight, mark)
 
 
 if __name__ == "__main__":
