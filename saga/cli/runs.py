@@ -231,6 +231,6 @@ def _waited(surface: Surface, run_id: str, timeout: float | None) -> int:
 
 
 def _ending(run: Run) -> int:
-    if run.phase == "ended":
+    if run.phase == "ended" and not run.damaged:  # whatever its head says of how it ended
         return codes.DONE if run.outcome == "completed" else codes.OTHERWISE
     return codes.PERSON

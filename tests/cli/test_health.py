@@ -76,7 +76,8 @@ def test_a_stuck_sync_call_is_counted(shell: Shell) -> None:
 def test_verify_names_every_damaged_run_and_health_knows(shell: Shell) -> None:
     for run_id in ("t1", "t2", "t3"):
         start(shell, run_id)
-    assert shell.json("verify") == {"ok": True, "runs": 3, "damages": [], "sealed": False}
+    found = {"ok": True, "runs": 3, "tombstones": 0, "damages": [], "sealed": False}
+    assert shell.json("verify") == found
     sql(shell, "UPDATE journal SET body = replace(body, 'Rome', 'Nome') WHERE run_id = 't2'")
     sql(shell, "UPDATE runs SET due_at = due_at + 1 WHERE run_id = 't3'")
     answer = shell.saga("verify", "--json")
@@ -87,6 +88,18 @@ def test_verify_names_every_damaged_run_and_health_knows(shell: Shell) -> None:
     assert (one.code, "seal does not verify" in one.out) == (7, True)
     assert shell.saga("verify", "t9").code == 3
     assert findings(shell)[1]["damaged"] == "saga verify t3"
+    shell.database = shell.folder / "damaged on purpose"
+
+
+def test_the_end_of_a_damaged_run_is_nobodys_word_for_anything(shell: Shell) -> None:
+    """Its head says `completed`: whoever waits for that before the next step must not hear it."""
+    start(shell, "t1")
+    shell.idle()
+    assert shell.saga("wait", "t1").code == 0
+    sql(shell, "UPDATE journal SET body = replace(body, 'Rome', 'Nome') WHERE seq = 2")
+    sql(shell, "DELETE FROM journal WHERE seq = 3")
+    assert shell.saga("wait", "t1").code == 9
+    assert shell.saga("wait", "t1", "--json").code == 9
     shell.database = shell.folder / "damaged on purpose"
 
 
