@@ -153,6 +153,6 @@ def _for_a_process(case: str) -> Iterator[None]:
             raise
         raise NotAllowed(
             refusal.rejection,
-            f"case {case} is decided without --case-version and --looked-at",
+            f"case {case} needs --case-version and --looked-at: what you have seen of it",
             remedy=f"paste a command of: saga case {case}",
         ) from None

@@ -282,4 +282,5 @@ def explained(backend: Backend, error: Exception) -> Exception:
         return error
     cause = (error.orig or error) if isinstance(error, sa.exc.DBAPIError) else error
     kind = Violation if backend.is_violation(cause) else DatabaseError
-    return kind(f"{backend.name}: {type(cause).__name__}: {cause}")
+    said = " ".join(str(cause).split())  # a server answers in several lines
+    return kind(f"{backend.name}: {type(cause).__name__}: {said}")
