@@ -118,9 +118,9 @@ class Shift:
     async def end(self, grace: float) -> None:
         """Finish what is in flight within `grace` seconds, give back the rest, be gone."""
         runner, caller = self._runner, self._runner.caller
+        runner.brake.stopping = True  # from here on nobody asks the writer but we: it will be gone
         try:
             if not self.over:
-                runner.brake.stopping = True
                 await self._errands.write(self._membership.leave)
                 await self._drain(grace)
                 caller.cancel_all()
@@ -228,7 +228,7 @@ class Shift:
             # With nothing to do while somebody writes, the next run may be there any moment.
             eager = _EAGER if changing and not self._runner.runs else 1
             await self._nap.take(min(self._hint_seconds * eager, until - self._clock.monotonic()))
-            changing = self._hints.changing()
+            changing = self._hints.changing() and not self._runner.brake.stopping
             rested = self._clock.monotonic() >= self._rested_at
             if changing and rested and await self._others_wrote():
                 return

@@ -70,10 +70,10 @@ def somebody(folder: Path) -> int | None:
 
 def readable(found: Path, folder: Path, user: int | None) -> Path:
     """The programs where that user may run them: ours may lie in a folder of root's alone."""
-    look = subprocess.run(
-        [found / "postgres", "--version"], capture_output=True, user=user, check=False
-    )
-    if look.returncode == 0:
+    with suppress(PermissionError, subprocess.CalledProcessError):
+        subprocess.run(
+            [found / "postgres", "--version"], capture_output=True, user=user, check=True
+        )
         return found
     wheel = next(parent for parent in found.parents if parent.name == WHEEL)
     for part in (wheel, wheel.with_name(f"{WHEEL}.libs")):
