@@ -30,7 +30,7 @@ class Costs:
     """Microseconds a saga in the loop and on the server; of a flush; how long a step takes."""
 
     loop: float = 450.0
-    server: float = 250.0
+    server: float = 200.0
     flush: float = 250.0
     step: float = 0.0
     in_flight: int = 100  # sagas in each process
