@@ -123,6 +123,20 @@ def test_the_same_orchestrator_may_run_once_more(world: World) -> None:
         assert world.show(f"r{number}").outcome == "completed"
 
 
+def test_who_waits_asks_nothing_of_a_writer_that_is_gone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer would never come: `run` was in the midst of a nap when its orchestrator ended."""
+
+    async def main() -> None:
+        async with Orchestrator(world.app, world.url) as orchestrator:
+            shift = orchestrator._now()
+        monkeypatch.setattr(shift._hints, "changing", lambda: True)
+        await asyncio.wait_for(shift.wait(0.1), LONG)
+
+    asyncio.run(main())
+
+
 def test_whoever_leaves_right_after_a_stop_ends_the_run_as_well(world: World) -> None:
     async def main() -> None:
         async with Orchestrator(world.app, world.url) as orchestrator:
