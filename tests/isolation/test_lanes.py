@@ -179,7 +179,8 @@ def test_a_limit_is_never_exceeded_and_everybody_gets_through(world: World) -> N
     assert {run.outcome for run in world.client.runs()} == {"completed"}
     assert most_at_once(world.ledger.lines(name="s1")) == 2
     first = [line["run_id"] for line in world.ledger.calls("s1", attempt=1)]
-    assert first == sorted(first)  # the oldest first
+    # The oldest first; which of the two that are let in together is seen first, nobody says.
+    assert all(abs(place - int(run_id[1:])) <= 1 for place, run_id in enumerate(first)), first
 
 
 def test_a_saturated_provider_still_undoes_and_answers(world: World) -> None:
