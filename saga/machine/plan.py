@@ -106,7 +106,7 @@ def calls_due(spec: SagaSpec, state: RunState, now: float) -> Plan:
         move = next_move(spec, state, action, now)
         if move is None:
             continue
-        if move.next in (Next.AWAIT, Next.WAIT) or move.at > now:
+        if move.at > now or move.next is Next.AWAIT or move.next is Next.WAIT:
             due.append(move.at)
         elif move.next is Next.SEND:
             todo.append(SendNow(action.key))

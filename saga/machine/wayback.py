@@ -62,6 +62,8 @@ def _weigh(state: RunState, of: Action) -> None:
         back.to_undo[of.item] = of
     elif of.item in back.to_undo:
         del back.to_undo[of.item]
+    if not (of.weight or undo or back.region or of.wish == "probe"):
+        state.moving.pop(of.key, None)  # it did not happen, and nobody will try again
     if step.each is None:
         return  # the others have no limit
     if undo is not None and undo.key in state.active and undo.case is None:
