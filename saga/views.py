@@ -94,7 +94,8 @@ class Run:
 
     `phase`: running, compensating, ended. `outcome`: completed, compensated, settled. `cause`:
     refused, attempts, cancelled, deadline, person; `cause_step`, `cause_error` and `cause_reason`
-    (why it is not tried again) tell the first one, `failures` every step that failed for good, the
+    (why it is not tried again, or what the person `cause_actor` said who cancelled it or decided
+    so) tell the first one, `failures` every step that failed for good, the
     optional ones included. `settlement`: of an ended run, what became of each effect and on whose
     word; else empty. `damaged`: what is stored does not verify; then only what the head says
     is shown.
@@ -112,6 +113,7 @@ class Run:
     cause_step: str | None
     cause_error: Error | None
     cause_reason: str
+    cause_actor: str | None
     failures: tuple[Failure, ...]
     steps: tuple[StepView, ...]
     settlement: tuple[Line, ...]
@@ -154,6 +156,7 @@ def run_view(history: History, notice: str = "") -> Run:
         cause_step=state.cause_step,
         cause_error=state.cause_error,
         cause_reason=state.cause_reason,
+        cause_actor=state.cause_actor,
         failures=tuple(_failures(state)),
         steps=tuple(_step(history, index) for index in range(len(state.steps))),
         settlement=settlement(history.spec, state) if state.phase == "ended" else (),
@@ -182,6 +185,7 @@ def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:
         cause_step=None,
         cause_error=None,
         cause_reason="",
+        cause_actor=None,
         failures=(),
         steps=(),
         settlement=(),

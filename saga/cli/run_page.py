@@ -24,6 +24,7 @@ def run_page(paper: Paper, run: Run, command: Command) -> None:
     """A run: its head, its steps, what became of it, and what a person has the word on."""
     error = _said(run.cause_error)
     where = f" at {run.cause_step}" if run.cause_step else ""
+    where += f" by {run.cause_actor}" if run.cause_actor else ""
     paper.facts(
         [
             ("run", run.id),
@@ -32,7 +33,7 @@ def run_page(paper: Paper, run: Run, command: Command) -> None:
             ("phase", run.phase),
             ("outcome", run.outcome),
             ("cause", f"{run.cause}{where}{error}" if run.cause else None),
-            ("since", run.cause_reason or None),
+            ("reason", run.cause_reason or None),
             ("started", run.started_at),
             ("ended", run.ended_at),
             ("due", run.due_at),

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 __all__ = ["FORMAT", "completed"]
 
-FORMAT = 3
+FORMAT = 4
 
 _Added: TypeAlias = Mapping[str, Callable[[Mapping[str, Any], float], Any]]
 
@@ -29,7 +29,8 @@ _SINCE_1: Mapping[str, _Added] = {
     "winding_down": {"reason": lambda _, __: ""},
 }
 _SINCE_2: Mapping[str, _Added] = {"started": {"resource": lambda _, __: None}}
-_SINCE = {1: _SINCE_1, 2: _SINCE_2}
+_SINCE_3: Mapping[str, _Added] = {"winding_down": {"actor": lambda _, __: None}}
+_SINCE = {1: _SINCE_1, 2: _SINCE_2, 3: _SINCE_3}
 
 
 def _is_lost(event: Mapping[str, Any]) -> bool:

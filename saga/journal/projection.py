@@ -165,6 +165,10 @@ def touched_cases(state: RunState, events: Iterable[Event]) -> dict[str, bool]:
             touched[event.case] = True  # type: ignore[union-attr]
         elif event.kind == "case_closed":
             touched.setdefault(event.case, False)  # type: ignore[union-attr]
+        elif event.kind == "cases_outdated":
+            for one in state.cases.values():
+                if one.state == "open":
+                    touched.setdefault(one.id, False)
         elif (key := getattr(event, "key", None)) is not None:
             case = state.actions[key].case
             if case is not None:

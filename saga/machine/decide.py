@@ -37,10 +37,10 @@ from saga.machine.commands import (
     Unfreezable,
     Wake,
 )
-from saga.machine.events import CancelRecorded, Event, Started, TurnTaken
+from saga.machine.events import CancelRecorded, CasesOutdated, Event, Started, TurnTaken
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
-from saga.machine.forward import is_final
+from saga.machine.forward import is_final, stopped
 from saga.machine.intents import frozen_intent
 from saga.machine.items import holds
 from saga.machine.plan import asks, sends
@@ -67,6 +67,7 @@ def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
     decision = decide(spec, state, command)
     if isinstance(decision, Rejected):
         return decision
+    course = _course(state) if state.open_cases else None
     events = list(decision)
     for event in events:
         evolve(state, event, command.at)
@@ -83,7 +84,15 @@ def transition(spec: SagaSpec, state: RunState, command: Command) -> Decision:
         raise AssertionError("the consequences of a command do not come to an end")
     if not events:
         return Rejected(Rejection.NOTHING_DUE, "nothing is due")
+    if state.open_cases and course not in (None, _course(state)):
+        events.append(CasesOutdated())
+        evolve(state, events[-1], command.at)
     return tuple(events)
+
+
+def _course(state: RunState) -> tuple[object, ...]:
+    """Where the run is going: once that changes, verdicts mean something else than was shown."""
+    return state.phase, state.past_pivot, stopped(state), dict(state.savepoints)
 
 
 def decide(spec: SagaSpec, state: RunState, command: Command) -> Decision:

@@ -40,6 +40,7 @@ __all__ = [
     "CancelRecorded",
     "CaseClosed",
     "CaseOpened",
+    "CasesOutdated",
     "DeadlinePassed",
     "Ended",
     "Event",
@@ -135,7 +136,8 @@ class WindingDown:
     cause: str  # refused | attempts | cancelled | deadline | person
     step: str | None
     error: Error | None
-    reason: str  # why the step is not tried again; empty where no step is the cause
+    reason: str  # why the step is not tried again, or what a person said
+    actor: str | None  # who has cancelled it, or decided so
 
 
 @fact
@@ -184,6 +186,15 @@ class CaseClosed:
 
 
 @fact
+class CasesOutdated:
+    """The run has turned, so verdicts on the cases that are open mean something else from now on:
+    whoever was shown one before must look at it again.
+    """
+
+    kind: ClassVar[str] = "cases_outdated"
+
+
+@fact
 class Ended:
     kind: ClassVar[str] = "ended"
     outcome: str
@@ -227,6 +238,7 @@ Event: TypeAlias = (
     | PathTaken
     | CaseOpened
     | CaseClosed
+    | CasesOutdated
     | Ended
 )
 

@@ -38,6 +38,7 @@ from saga.machine.events import (
     CancelRecorded,
     CaseClosed,
     CaseOpened,
+    CasesOutdated,
     DeadlinePassed,
     Ended,
     Event,
@@ -79,7 +80,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones
         case WindingDown():
             state.phase, state.cause = "compensating", event.cause
             state.cause_step, state.cause_error = event.step, event.error
-            state.cause_reason = event.reason
+            state.cause_reason, state.cause_actor = event.reason, event.actor
             state.turn = None if state.lacks_turn else state.turn  # what is undone needs none
             begin_way_back(state, "", state.steps)
         case Ended():
@@ -132,6 +133,9 @@ def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones
             _case_opened(state, event, at)
         case CaseClosed():
             _case_closed(state, event, at)
+        case CasesOutdated():
+            for case in state.cases.values():
+                case.version += case.state == "open"
         case TurnTaken() | Parked() | TurnAsked():
             turned(state, event, at)
         case Spread():
@@ -145,7 +149,7 @@ def evolve(  # noqa: PLR0915  one case for each kind of event, the frequent ones
         case ProbeBegun() | ProbeEnded() | BudgetRaised():
             pass  # only the budget counts them
         case CancelRecorded():
-            state.cancel = event.reason
+            state.cancel, state.cancelled_by = event.reason, event.actor
         case DeadlinePassed():
             state.deadline_passed = True
         case _:

@@ -125,7 +125,7 @@ def _way_down(spec: SagaSpec, state: RunState, now: float) -> WindingDown | None
     if failed is not None:
         return winding_down(spec, failed[1], failed[0])
     if state.cancel is not None:
-        return winding_down(spec, "cancelled", None)
+        return winding_down(spec, "cancelled", None, state.cancel, state.cancelled_by)
     if state.deadline_passed and not busy:
         return winding_down(spec, "deadline", _last_failing(state))
     return _out_of_time(spec, state, now) if spec.limits else None
@@ -148,17 +148,25 @@ def _out_of_time(spec: SagaSpec, state: RunState, now: float) -> WindingDown | N
                 "leaves": [],
             }
             reason = "the deadline of the sub-saga has passed"
-            return WindingDown(cause="deadline", step=step.name, error=error, reason=reason)
+            return WindingDown(
+                cause="deadline", step=step.name, error=error, reason=reason, actor=None
+            )
     return None
 
 
-def winding_down(spec: SagaSpec, cause: str, action: Action | None) -> WindingDown:
-    """The winding down of a run, with the step and error that caused it where there is one."""
+def winding_down(
+    spec: SagaSpec, cause: str, action: Action | None, reason: str = "", actor: str | None = None
+) -> WindingDown:
+    """The winding down of a run, with the step and error that caused it where there is one.
+
+    `reason` is what `actor` has said, where a person is the cause.
+    """
     if action is None:
-        return WindingDown(cause=cause, step=None, error=None, reason="")
+        return WindingDown(cause=cause, step=None, error=None, reason=reason, actor=actor)
     step, contract = step_of(spec.steps, action), contract_of(spec, action)
-    reason = spent(action, contract) if cause in ("attempts", "deadline") else ""
-    return WindingDown(cause=cause, step=step.name, error=action.error, reason=reason)
+    if cause in ("attempts", "deadline"):
+        reason = spent(action, contract)
+    return WindingDown(cause=cause, step=step.name, error=action.error, reason=reason, actor=actor)
 
 
 def _last_failing(state: RunState) -> Action | None:

@@ -110,7 +110,8 @@ def _meaning(spec: SagaSpec, state: RunState, action: Action, command: Resolve) 
     provider = contract_of(spec, action).provider
     turns = action.direction == FORWARD and state.phase == "running"
     turns = turns and is_on_path(state, step_of(spec.steps, action))
-    winding: list[Event] = [winding_down(spec, "person", action)] if turns else []
+    who = command.reason, command.actor
+    winding: list[Event] = [winding_down(spec, "person", action, *who)] if turns else []
     read_at = command.looked_at - (provider.visible_after or 0.0)
     match command.verdict:
         case "raise":

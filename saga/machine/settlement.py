@@ -88,7 +88,7 @@ def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, C
         field = step.compensation.residual if step.compensation is not None else None
         left = undo.receipt.get(field) if field and isinstance(undo.receipt, dict) else None
         undone = replace(line, fate="undone", undo_receipt=undo.receipt, residual=left)
-        return _on_word(undone, verdicts.get(undo.key))
+        return _vouched(undone, verdicts.get(undo.key))
     if undo is not None and undo.state == "accepted":
         return _on_word(replace(line, fate="accepted"), verdicts.get(undo.key))
     verdict = verdicts.get(action.key)
@@ -100,7 +100,7 @@ def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, C
     if undo is not None or action.key in state.strays or action.state in ("sending", "unknown"):
         return replace(line, fate="open")
     if landed:
-        return replace(line, fate="landed")
+        return _vouched(replace(line, fate="landed"), verdict)
     if action.evidence is not None:
         return replace(line, fate="satisfied", receipt=action.evidence)
     said = verdict is not None and verdict.verdict == "absent"
@@ -116,6 +116,12 @@ def _by_hand(action: Action, verdict: Case | None) -> bool:
 
 def _on_word(line: Line, verdict: Case | None) -> Line:
     return line if verdict is None else replace(line, by=verdict.actor, reason=verdict.reason)
+
+
+def _vouched(line: Line, verdict: Case | None) -> Line:
+    """It rests on a person's word where that brought the proof, not where it was only retried."""
+    said = verdict is not None and verdict.verdict in ("landed", "undone")
+    return _on_word(line, verdict) if said else line
 
 
 def _others(line: Line, action: Action, verdicts: dict[str, Case]) -> Iterator[Line]:

@@ -207,12 +207,14 @@ class RunState:
     cause_step: str | None = None
     cause_error: Error | None = None
     cause_reason: str = ""
+    cause_actor: str | None = None
     started_at: float = 0.0
     ended_at: float | None = None
     deadline_at: float | None = None
     deadline_passed: bool = False
     begun: dict[str, float] = field(default_factory=dict)  # groups of steps: when the first began
     cancel: str | None = None  # the reason, once recorded
+    cancelled_by: str | None = None
     past_pivot: bool = False  # a pivot has landed: cancel and deadline are void
     accepted: bool = False  # a person took something as it is
     actions: dict[str, Action] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from saga import BadInput, Client, NotAllowed
+from saga import BadInput, Client, Conflict, NotAllowed
 from saga.reconciliation.words import os_user
 from tests.client.desk import Desk
 
@@ -27,6 +27,19 @@ def test_only_the_client_that_read_a_case_may_leave_out_what_it_saw(desk: Desk) 
     assert other.resolve("r1/1", "accept", reason="seen").verdict == "accept"
     desk.idle()
     assert desk.client.show("r1").outcome == "settled"
+
+
+def test_a_case_that_was_read_before_a_cancel_must_be_read_again(desk: Desk) -> None:
+    desk.run("r1", {"plain": "lose"})
+    case = desk.client.case("r1/1")
+    assert case.verdicts["landed"].endswith("the run goes on from there.")
+    Client(desk.url).cancel("r1", reason="ticket 4711", actor="bob")
+    with pytest.raises(Conflict, match="version 2, not 1"):
+        desk.client.resolve("r1/1", "landed", reason="seen", receipt={"number": "1"})
+    case = desk.client.case("r1/1")
+    assert "undone" in case.verdicts["landed"]
+    run = desk.client.show("r1")
+    assert (run.cause, run.cause_reason, run.cause_actor) == ("cancelled", "ticket 4711", "bob")
 
 
 def test_who_decides_is_the_user_of_the_system_not_of_the_environment(

@@ -14,7 +14,7 @@ import pytest
 
 from saga.journal.formats import FORMAT
 from saga.journal.records import read_record
-from saga.machine.events import Started
+from saga.machine.events import Started, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.state import new_state
 from tests.machine.sagas import line
@@ -48,6 +48,17 @@ def test_only_what_the_earlier_format_had_is_completed() -> None:
         del body["events"][0]["digest"]
         with pytest.raises(ValueError, match="other fields"):
             read_record(json.dumps(body))
+
+
+def test_what_was_wound_down_before_that_was_kept_names_nobody() -> None:
+    """Format 3: a run that winds down does not say who has cancelled it."""
+    event = {"kind": "winding_down", "cause": "cancelled", "step": None, "error": None}
+    body = {**json.loads(JOURNALS[0]["bodies"][0]), "events": [{**event, "reason": ""}]}
+    (turned,) = read_record(json.dumps({**body, "format": 3})).events
+    assert isinstance(turned, WindingDown)
+    assert turned.actor is None
+    with pytest.raises(ValueError, match="other fields"):
+        read_record(json.dumps({**body, "format": FORMAT}))
 
 
 def test_what_began_before_there_were_turns_is_exclusive_about_nothing() -> None:

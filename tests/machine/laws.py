@@ -19,6 +19,7 @@ from saga.machine.forward import is_on_path
 from saga.machine.plan import AskNow, Plan, plan
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
+from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of
 from tests.machine import budget_laws
 from tests.machine.indices import check_indices
@@ -40,6 +41,7 @@ def check(
     end = before.outcome, before.cause, before.ended_at
     was_over = before.phase == "ended"
     calls = budget_laws.calls_counted(before)
+    shown = _shown(spec, before)
     for event in events:
         _event(spec, before, event, command)
     if before != after:
@@ -50,11 +52,31 @@ def check(
         _end(spec, after)
     if more := consequences(spec, after, at):
         raise LawBroken("13", f"{more} was not committed with it")
+    for seen, offered in _shown(spec, after).items():
+        if shown.get(seen, offered) != offered:
+            raise LawBroken("11", f"{seen} meant {shown[seen]}, and now {offered}")
     check_indices(after)
     planned = plan(spec, after, at)
     budget_laws.counted(calls, events, after, planned)
     _never_stuck(spec, after, planned, at)
     return planned
+
+
+def _shown(spec: SagaSpec, state: RunState) -> dict[tuple[str, int], dict[str, str]]:
+    """What a person reads of each open case, by its id and version.
+
+    But for how much of a budget is needed: whoever gives more than that has said how much.
+    """
+    cases = state.cases.values() if state.open_cases else ()
+    return {
+        (case.id, case.version): _without_amounts(verdicts(spec, state, case))
+        for case in cases
+        if case.state == "open"
+    }
+
+
+def _without_amounts(offered: dict[str, str]) -> dict[str, str]:
+    return offered | ({"raise": ""} if "raise" in offered else {})
 
 
 def _event(spec: SagaSpec, before: RunState, event: Event, command: Command) -> None:

@@ -27,6 +27,19 @@ class Mutation(NamedTuple):
 BOUND = "return action.last_until + provider.in_flight + provider.visible_after"
 
 MUTATIONS = {
+    "a cancel leaves verdicts as they were shown": Mutation(
+        "decide",
+        "if state.open_cases and course not in (None, _course(state)):",
+        "if False:",
+        "table",
+    ),
+    "a pivot leaves verdicts as they were shown": Mutation(
+        "decide",
+        "return state.phase, state.past_pivot, stopped(state),",
+        "return state.phase, stopped(state),",
+        "law 11",
+        "nothing beside keys irreversible / two lost answers, a person",
+    ),
     "a refusal of one attempt settles all": Mutation(
         "results",
         "for_all = provider.honours_keys and provider.replays_refusals",

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from saga.machine.commands import Resolve
+from saga.machine.commands import Cancel, Resolve
 from saga.machine.verdicts import not_before, verdicts
 from tests.machine.ride import Ride, refusal
 from tests.machine.sagas import line, saga
@@ -89,6 +89,18 @@ def test_a_verdict_binds_to_the_version_that_was_shown() -> None:
     ride.wait(10)
     assert refusal(ride.resolve("a", "absent", case_version=shown)) == "stale_case"
     ride.resolve("a", "absent")
+    assert ride.cases == []
+
+
+def test_a_verdict_that_was_shown_before_the_run_turned_is_stale() -> None:
+    """`landed` said that the run goes on from there; after the cancel it would be undone."""
+    ride = unknown("query once")
+    shown = ride.case("a").version
+    ride.tell(Cancel(at=ride.now, reason="ticket 4711", actor="bob"))
+    blind = ride.resolve("a", "landed", receipt="r", case_version=shown)
+    assert refusal(blind) == "stale_case"
+    ride.resolve("a", "landed", receipt="r")
+    assert (ride.state.cause_reason, ride.state.cause_actor) == ("ticket 4711", "bob")
     assert ride.cases == []
 
 

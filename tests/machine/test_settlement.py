@@ -77,6 +77,31 @@ def test_what_a_person_took_back_is_undone_on_that_evidence() -> None:
     assert taken.undo_receipt == {"evidence": "ticket 4711"}
 
 
+def test_what_a_person_vouches_for_bears_the_name() -> None:
+    ride = Ride(line("nothing", "nothing"))
+    ride.go()
+    ride.wait(1)
+    ride.reply("a", "unknown")
+    ride.resolve("a", "landed", receipt="seen in their ledger")
+    ride.done("b")
+    assert ride.phase == "completed"
+    assert (the(ride, "a").fate, the(ride, "a").by) == ("landed", "ada")
+    assert (the(ride, "b").fate, the(ride, "b").by) == ("landed", None)
+
+
+def test_what_a_person_only_had_sent_again_rests_on_its_own_receipt() -> None:
+    ride = Ride(line("keys", "keys"))
+    ride.done("a")
+    ride.go()
+    ride.reply("b", "refused")
+    ride.go()
+    ride.reply("undo a", "refused")
+    ride.resolve("undo a", "retry")
+    ride.done("undo a")
+    assert ride.phase == "compensated"
+    assert (the(ride, "a").fate, the(ride, "a").by) == ("undone", None)
+
+
 def test_each_generation_and_each_second_effect_has_its_own_line() -> None:
     ride = Ride(line("keys lives"))
     ride.go()

@@ -100,7 +100,7 @@ def unknown(key: str) -> Unknown:
 
 
 def turn(cause: str = "cancelled", step: str | None = None) -> WindingDown:
-    return WindingDown(cause=cause, step=step, error=None, reason="")
+    return WindingDown(cause=cause, step=step, error=None, reason="", actor=None)
 
 
 def opened(case: str, key: str) -> CaseOpened:
