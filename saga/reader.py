@@ -88,7 +88,9 @@ class Reader:
     def cases(self, state: str | None = "open") -> list[Case]:
         """The reconciliation queue, oldest first: `open`, `closed`, or all with `None`."""
         if state not in (None, "open", "closed"):
-            raise BadInput(f"there is no case state {state!a}", remedy="say open, closed or None")
+            raise BadInput(
+                f"there is no case state {state!a}", remedy="say open or closed, or ask for all"
+            )
         return self._noted(self._read(lambda c: list_cases(c, *self._reading(), state)))
 
     def case(self, case_id: str) -> Case:

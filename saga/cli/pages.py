@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from saga.cli import reports
+from saga.cli.journal_page import journal_page
 from saga.cli.paper import Command, Paper, clock, compact
 from saga.cli.run_page import run_page
 from saga.inquiries.approvals import ApprovalView
@@ -102,6 +103,7 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
             ("step", side),
             ("key", case.key),
             ("error", error),
+            *(("receipt", compact(receipt)) for receipt in case.receipts),
             ("opened", case.opened_at),
             ("read", case.read_at),
             ("closed", case.closed_at),
@@ -154,5 +156,6 @@ _PAGES: dict[str, Callable[[Paper, Any, Command], None]] = {
     "case": _case,
     "cases": _cases,
     "approvals": _approvals,
+    "journal": journal_page,
     **reports.PAGES,
 }

@@ -143,6 +143,20 @@ def _why(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = F
     return codes.DONE
 
 
+@verbs.command("journal", rich_help_panel=_PANEL)
+def _journal(context: typer.Context, *, run: RunId, db: Db = None, as_json: Json = False) -> int:
+    """Show all that happened to a run, record by record.
+
+    Examples:
+
+      saga journal order-1
+      saga journal order-1 --json | jq '.[].events[].kind'
+    """
+    surface = Surface.of(context, db, as_json)
+    surface.answer(surface.client().journal(run), "journal")
+    return codes.DONE
+
+
 @verbs.command("wait", rich_help_panel=_PANEL)
 def _wait(
     context: typer.Context,

@@ -17,6 +17,7 @@ from saga.journal.tables import cases, definitions, orchestrators, runs
 __all__ = [
     "DueRun",
     "OpenCases",
+    "WaitingRuns",
     "count_runs",
     "damaged_runs",
     "due_runs",
@@ -24,6 +25,7 @@ __all__ = [
     "open_run_ids",
     "orchestrator_of",
     "stored_definitions",
+    "waiting_runs",
 ]
 
 
@@ -35,6 +37,16 @@ class DueRun:
     version: int
     runs: int
     run_id: str
+    due_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRuns:
+    """How many runs of one saga and version wait for a time, and the first of these times."""
+
+    saga: str
+    version: int
+    runs: int
     due_at: float
 
 
@@ -80,6 +92,18 @@ def due_runs(connection: sa.Connection, now: float, alive: Sequence[str]) -> lis
     columns = (ranked.c.saga, ranked.c.saga_version, ranked.c.runs, ranked.c.run_id)
     select = sa.select(*columns, ranked.c.due_at).where(ranked.c.rank == 1)
     return [DueRun(*row) for row in connection.execute(select.order_by(ranked.c.due_at))]
+
+
+def waiting_runs(connection: sa.Connection) -> list[WaitingRuns]:
+    """What an orchestrator will have to move, now or later, the earliest first."""
+    first = sa.func.min(runs.c.due_at)
+    select = (
+        sa.select(runs.c.saga, runs.c.saga_version, sa.func.count(), first)
+        .where(runs.c.phase != "ended", runs.c.quarantined_at.is_(None), runs.c.due_at.is_not(None))
+        .group_by(runs.c.saga, runs.c.saga_version)
+        .order_by(first)
+    )
+    return [WaitingRuns(*row) for row in connection.execute(select)]
 
 
 def open_cases(connection: sa.Connection) -> OpenCases:

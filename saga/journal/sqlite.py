@@ -57,9 +57,10 @@ def database_path(url: str) -> Path:
     prefix, separator, rest = url.partition(":///")
     if not separator or prefix != "sqlite" or not rest or rest.startswith(":memory:"):
         kind = url.partition(":")[0] or "nothing"
+        path = url if url and ":" not in url else "saga.db"
         raise DatabaseError(
             f"the database URL is neither sqlite:///PATH nor postgresql://… (its kind is {kind!r})",
-            remedy="use for example sqlite:///saga.db or postgresql://user@host/database",
+            remedy=f"use for example sqlite:///{path} or postgresql://user@host/database",
         )
     return Path(unquote(rest.partition("?")[0])).absolute()
 

@@ -183,6 +183,12 @@ def test_cancel_undoes_a_run_and_again_changes_nothing(shell: Shell) -> None:
     shell.idle()
     run = shell.json("show", "t1")
     assert (run["outcome"], run["cause"]) == ("compensated", "cancelled")
+    page = shell.saga("show", "t1").out
+    assert "cancelled by ada" in page
+    assert "changed my mind" in page
+    told = " ".join(shell.saga("journal", "t1").out.split())
+    assert "client cancel recorded by ada - changed my mind" in told
+    assert "landed undo of hotel (attempt 1)" in told
 
 
 def test_cancel_of_an_ended_run_is_not_allowed(served: Shell) -> None:

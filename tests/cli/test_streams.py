@@ -50,7 +50,8 @@ def test_it_says_its_version(shell: Shell) -> None:
 
 def test_every_verb_has_help_with_an_example_that_fits_eighty_columns(shell: Shell) -> None:
     verbs = [
-        *("start", "runs", "show", "why", "wait", "cancel", "cases", "case", "resolve"),
+        *("start", "runs", "show", "why", "journal", "wait", "cancel"),
+        *("cases", "case", "resolve"),
         *("orchestrator", "health", "verify", "pause", "resume", "check", "draw"),
         *("db check", "db upgrade"),
     ]

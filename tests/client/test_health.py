@@ -47,8 +47,14 @@ def test_due_runs_that_nobody_moves_are_a_problem_for_each_saga(desk: Desk) -> N
 
 def test_a_run_that_waits_for_its_time_is_not_due(desk: Desk) -> None:
     desk.run("r1", {"plain": "down"})
-    assert desk.client.health().ok
-    assert codes(Client(desk.url, clock=Ahead(4000))) == ["no_orchestrator"]
+    (nobody,) = [one for one in desk.client.health().findings if one.kind == "problem"]
+    assert nobody.code == "no_orchestrator"
+    assert "1 run waits for a time, the first is due at" in nobody.text
+    assert desk.client.health().due == ()
+    later = Client(desk.url, clock=Ahead(4000))
+    (nobody,) = [one for one in later.health().findings if one.kind == "problem"]
+    assert nobody.code == "no_orchestrator"
+    assert "1 run due, the oldest is r1, due since" in nobody.text
 
 
 def test_cases_and_pauses_are_notices(desk: Desk) -> None:
