@@ -83,7 +83,7 @@ def until_rest(source: Source, run_id: str, timeout: float | None) -> Run:
     began = clock.monotonic()
     pause, read_at = 0.001, began
     while True:
-        found = source.read(lambda connection: inquiry.resting(connection, run_id))
+        found = source.glance(lambda connection: inquiry.resting(connection, run_id))
         if found is None:
             raise source.read(lambda connection: missing_run(connection, source.keys, run_id))
         rests, frozen = found
@@ -97,7 +97,7 @@ def until_rest(source: Source, run_id: str, timeout: float | None) -> Run:
             text = f"run {run_id!a} has neither ended nor does it need a person"
             raise TimeoutError(f"{text} after {timeout:g} s")
         clock.sleep(pause if timeout is None else min(pause, timeout - (now - began)))
-        pause = min(pause * 1.5, 0.1)
+        pause = min(pause * 1.3, 0.1)
 
 
 def duration(what: str, value: Duration | None) -> float | None:

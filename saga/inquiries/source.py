@@ -46,6 +46,10 @@ class Source:
         """Run `work` with a connection in a read transaction."""
         return self.database().read(work)
 
+    def glance(self, work: Callable[[Any], T]) -> T:
+        """The same for a single statement, a third as dear."""
+        return self.database().glance(work)
+
     def specs(self) -> Specs:
         """The stored specifications: whoever owns no run decides with those."""
         return Specs(self.keys)

@@ -162,6 +162,15 @@ class Database:
         """Run `work` in a read transaction: it sees one state of the database."""
         return self._again(lambda: self._read(work))
 
+    def glance(self, work: Callable[[sa.Connection], T]) -> T:
+        """As `read`, for a single statement: it needs no transaction around it."""
+
+        def look() -> T:
+            with self.connection() as connection:
+                return work(connection)
+
+        return self._again(look)
+
     def explained(self, error: Exception) -> Exception:
         """An error of this database in words; every other error stays as it is."""
         return explained(self.backend, error)
