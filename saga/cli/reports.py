@@ -224,7 +224,9 @@ def _schema(paper: Paper, found: Any, command: Command) -> None:
 
 
 def _upgrade(paper: Paper, found: dict[str, Any], _: Command) -> None:
-    what = f"upgraded from schema {found['before']}" if found["changed"] else "nothing to do"
+    what = "nothing to do"
+    if found["changed"]:
+        what = f"upgraded from schema {found['before']}" if found["before"] else "made"
     paper.say(f"Schema {found['after']}: {what}.")
 
 

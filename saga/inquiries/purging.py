@@ -7,8 +7,10 @@ from datetime import datetime
 
 from saga.definition.names import RUN_ID_MAX, check_id
 from saga.definition.tuning import Duration
+from saga.errors import BadInput
 from saga.inquiries.runs import duration
 from saga.inquiries.source import Source
+from saga.journal.figures import stored_definitions
 from saga.journal.purge import PurgeProgress, purge
 from saga.views import since
 
@@ -37,10 +39,10 @@ def purged(
     progress: PurgeProgress | None,
 ) -> Purge:
     """Purge what ended longer ago than that. Raises `BadInput`."""
-    if saga is not None:
-        check_id("saga name", saga, RUN_ID_MAX)
     age = duration("older_than", older_than) or 0.0
     database = source.database()
+    if saga is not None:
+        _ensure_known(source, check_id("saga name", saga, RUN_ID_MAX))
     before = database.now() - age
     tally = purge(
         database,
@@ -51,6 +53,15 @@ def purged(
     )
     kept = {why.value: count for why, count in sorted(tally.kept.items()) if count}
     return Purge(tally.purged, kept, since(before), dry_run)
+
+
+def _ensure_known(source: Source, saga: str) -> None:
+    known = {name for name, _, _ in source.read(stored_definitions)}
+    if saga not in known:
+        raise BadInput(
+            f"no run of a saga {saga!a} was ever started in this database",
+            remedy=f"one of {', '.join(sorted(known)) or 'none: it is empty'}",
+        )
 
 
 def _silent(done: int, total: int, gone: int) -> None:

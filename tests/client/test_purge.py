@@ -64,6 +64,12 @@ def test_a_purge_is_of_one_saga_where_one_is_named(archive: Archive) -> None:
             archive.client.purge(bad)  # type: ignore[arg-type]
 
 
+def test_the_name_of_a_saga_that_nobody_ever_started_is_bad_input(archive: Archive) -> None:
+    archive.run(archive.plain, "a")
+    with pytest.raises(BadInput, match="no run of a saga 'achive' was ever started"):
+        archive.client.purge(older_than=0, saga="achive")
+
+
 def test_a_run_stays_as_long_as_its_provider_may_honour_a_key_of_it(archive: Archive) -> None:
     """One that is honoured for ever keeps no run: the tombstone keeps the key."""
     archive.run(archive.keyed, "forty-days")
