@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Intended, Sending
@@ -28,6 +29,8 @@ from tests.machine.orders import in_turn, order_for
 from tests.machine.world import LawBroken
 
 __all__ = ["check"]
+
+_Shown: TypeAlias = dict[tuple[str, int], dict[str, str]]
 
 
 def check(
@@ -52,9 +55,7 @@ def check(
         _end(spec, after)
     if more := consequences(spec, after, at):
         raise LawBroken("13", f"{more} was not committed with it")
-    for seen, offered in _shown(spec, after).items():
-        if shown.get(seen, offered) != offered:
-            raise LawBroken("11", f"{seen} meant {shown[seen]}, and now {offered}")
+    _still_meant(shown, _shown(spec, after))
     check_indices(after)
     planned = plan(spec, after, at)
     budget_laws.counted(calls, events, after, planned)
@@ -62,10 +63,11 @@ def check(
     return planned
 
 
-def _shown(spec: SagaSpec, state: RunState) -> dict[tuple[str, int], dict[str, str]]:
-    """What a person reads of each open case, by its id and version.
+def _shown(spec: SagaSpec, state: RunState) -> _Shown:
+    """What a person reads of each open case, by its id and version: what each verdict means.
 
-    But for how much of a budget is needed: whoever gives more than that has said how much.
+    One that is not possible any more is turned down by name. How much of a budget is needed is
+    left out: whoever gives more than that has said how much.
     """
     cases = state.cases.values() if state.open_cases else ()
     return {
@@ -73,6 +75,14 @@ def _shown(spec: SagaSpec, state: RunState) -> dict[tuple[str, int], dict[str, s
         for case in cases
         if case.state == "open"
     }
+
+
+def _still_meant(shown: _Shown, now: _Shown) -> None:
+    for seen, offered in now.items():
+        before = shown.get(seen, {})
+        changed = [name for name in offered if before.get(name, offered[name]) != offered[name]]
+        if changed:
+            raise LawBroken("11", f"{seen}: {changed} meant {before}, and now {offered}")
 
 
 def _without_amounts(offered: dict[str, str]) -> dict[str, str]:
