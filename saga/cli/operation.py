@@ -20,8 +20,13 @@ db_verbs = typer.Typer(no_args_is_help=True)
 _PANEL = "Operation"
 
 
-def _time(text: str, *, zero: bool = False) -> Any:
-    return typer.Option(metavar="DURATION", parser=span if zero else duration, help=text)
+def _time(text: str, seconds: int, *, zero: bool = False) -> Any:
+    return typer.Option(
+        metavar="DURATION",
+        parser=span if zero else duration,
+        help=f"{text} As 90s, 5m or 2h; a bare number is seconds.",
+        show_default=f"{seconds}s",
+    )
 
 
 _SagaOption = Annotated[str | None, typer.Option("--saga", metavar="NAME", help="All of a saga.")]
@@ -41,9 +46,11 @@ def _orchestrator(
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End when nothing is due within a minute.")
     ] = False,
-    lease: Annotated[float, _time("Without a sign of life for so long, others take over.")] = 15.0,
-    grace: Annotated[float, _time("What calls in flight get at the end.", zero=True)] = 30.0,
-    poll: Annotated[float, _time("The longest time between two looks.")] = 1.0,
+    lease: Annotated[
+        float, _time("Without a sign of life for so long, others take over.", 15)
+    ] = 15.0,
+    grace: Annotated[float, _time("What calls in flight get at the end.", 30, zero=True)] = 30.0,
+    poll: Annotated[float, _time("The longest time between two looks.", 1)] = 1.0,
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Plain functions that run at once.")
     ] = 32,

@@ -38,6 +38,8 @@ def way_out(paper: Paper, text: str, command: Command) -> None:
 
 
 def _why(paper: Paper, why: Why, command: Command) -> None:
+    movers = ", ".join(f"{one.id} (pid {one.pid})" for one in why.orchestrators)
+    never = None if why.phase == "ended" else "none: only somebody's doing moves it"
     paper.facts(
         [
             ("run", why.run_id),
@@ -45,8 +47,8 @@ def _why(paper: Paper, why: Why, command: Command) -> None:
             ("phase", why.phase),
             ("outcome", why.outcome),
             ("cause", why.cause),
-            ("next wake-up", why.next_wake_up or "none: only somebody's doing moves it"),
-            ("moved by", ", ".join(f"{one.id} (pid {one.pid})" for one in why.orchestrators)),
+            ("next wake-up", why.next_wake_up or never),
+            ("moved by", movers if why.next_wake_up or never else None),
         ]
     )
     for alike in _alike(why.holds):

@@ -217,4 +217,4 @@ def _said(error: Exception) -> str:
 
 
 def _one_of(model: type[BaseModel]) -> str:
-    return f"Give a {model.__name__} with {', '.join(model.model_fields)}"
+    return f"Give the fields of {model.__name__}: {', '.join(model.model_fields)}"

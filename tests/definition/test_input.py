@@ -150,7 +150,7 @@ def test_a_missing_field_is_named() -> None:
     one = Saga("two", two, [Step("s", take, args=two, compensation=NothingToUndo("a test"))])
     with pytest.raises(BadInput, match="first: is missing; second: is missing") as caught:
         read_input(one, {})
-    assert "Give a Two with first, second" in str(caught.value)
+    assert "Give the fields of Two: first, second" in str(caught.value)
 
 
 def test_many_faults_are_counted_and_not_all_shown() -> None:
