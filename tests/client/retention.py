@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -28,30 +27,14 @@ from saga import (
     Undo,
     input_of,
 )
-from saga.clock import Clock
 from saga.journal.database import Database
 from saga.testing.laws import check_laws
 from tests.databases import Databases
+from tests.moved_clock import MovedClock
 
-__all__ = ["DAY", "Archive", "MovedClock", "Parcel"]
+__all__ = ["DAY", "Archive", "Parcel"]
 
 DAY = timedelta(days=1)
-
-
-class MovedClock(Clock):
-    """Real time, moved by hand."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def now(self) -> float:
-        return time.time() + self.ahead
-
-    def monotonic(self) -> float:
-        return time.monotonic() + self.ahead
-
-    def heard(self, said: float) -> float:
-        return said + self.ahead
 
 
 class Parcel(BaseModel):

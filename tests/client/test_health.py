@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from saga import Client, UnknownRun
-from saga.clock import Clock
 from tests.client.desk import Desk
-
-
-class Ahead(Clock):
-    """Real time, some seconds later."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def now(self) -> float:
-        return time.time() + self._seconds
-
-    def heard(self, said: float) -> float:
-        return said + self._seconds
+from tests.moved_clock import MovedClock
 
 
 def codes(client: Client, kind: str = "problem") -> list[str]:
@@ -51,7 +36,7 @@ def test_a_run_that_waits_for_its_time_is_not_due(desk: Desk) -> None:
     assert nobody.code == "no_orchestrator"
     assert "1 run waits for a time, the first is due at" in nobody.text
     assert desk.client.health().due == ()
-    later = Client(desk.url, clock=Ahead(4000))
+    later = Client(desk.url, clock=MovedClock(4000))
     (nobody,) = [one for one in later.health().findings if one.kind == "problem"]
     assert nobody.code == "no_orchestrator"
     assert "1 run due, the oldest is r1, due since" in nobody.text

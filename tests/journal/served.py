@@ -13,7 +13,8 @@ from saga.journal.sqlite import database_path, library
 from tests.databases import Unscrupulous
 from tests.journal.changes import Change
 from tests.journal.tamper import apply
-from tests.journal.world import KEY, MINUTE, Outside, ShiftedClock, keyed, opened, serve
+from tests.journal.world import KEY, MINUTE, Outside, keyed, opened, serve
+from tests.moved_clock import MovedClock
 
 __all__ = ["Served", "alter", "restore", "serve_altered"]
 
@@ -43,7 +44,7 @@ def serve_altered(url: str, keys: str | None = KEY) -> Served:
     """Run an orchestrator, two hours later and with a friendlier outside."""
     outside = Outside()
     outside.generous = True
-    clock = ShiftedClock(LATER)
+    clock = MovedClock(LATER)
     with keyed(keys):
         try:
             serve(url, outside, clock)

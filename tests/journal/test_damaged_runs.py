@@ -20,13 +20,13 @@ from tests.journal.world import (
     KEY,
     RUNS,
     Outside,
-    ShiftedClock,
     keyed,
     opened,
     other,
     serve,
     trip,
 )
+from tests.moved_clock import MovedClock
 
 Copy = Callable[[str | None], str]
 DUE = {"running", BYSTANDER}  # two hours later
@@ -119,7 +119,7 @@ def test_once_its_rows_are_restored_a_person_says_retry_and_it_goes_on(
         if change.group == "runs.quarantined_at":
             continue  # nothing but the mark, and that is right by now
         served = serve_altered(url)
-        outside, clock = Outside(), ShiftedClock(LATER)
+        outside, clock = Outside(), MovedClock(LATER)
         outside.generous = True
         with keyed(KEY):
             client = Client(url, clock=clock)
@@ -144,7 +144,7 @@ def test_once_its_rows_are_restored_a_person_says_retry_and_it_goes_on(
     assert tried == TRIED
 
 
-def aside(url: str, clock: ShiftedClock) -> Client:
+def aside(url: str, clock: MovedClock) -> Client:
     """`running` damaged, found, and set aside."""
     alter(url, change_of("UPDATE actions SET attempts = 7 WHERE run_id = 'running'"))
     serve(url, Outside(), clock)
@@ -156,7 +156,7 @@ def change_of(sql: str, *parameters: Any) -> Change:
 
 
 def test_accept_leaves_it_aside_for_good(copy: Copy) -> None:
-    url, clock, outside = copy(None), ShiftedClock(LATER), Outside()
+    url, clock, outside = copy(None), MovedClock(LATER), Outside()
     client = aside(url, clock)
     (case,) = [case for case in client.cases() if case.kind == "damaged"]
     closed = client.resolve(case.id, "accept", reason="not worth it", actor="carol")
@@ -172,7 +172,7 @@ def test_accept_leaves_it_aside_for_good(copy: Copy) -> None:
 @files_only
 def test_damage_that_comes_back_is_a_new_case(copy: Copy, template: Any) -> None:
     """Nothing is ever silently stuck: the closed case of last time must not hide this one."""
-    url, clock = copy(None), ShiftedClock(LATER)
+    url, clock = copy(None), MovedClock(LATER)
     client = aside(url, clock)
     restore(url, template(None), ["running"])
     client.resolve(client.case("running/damaged").id, "retry", reason="restored")
@@ -199,7 +199,7 @@ def test_the_mark_and_the_case_of_a_damaged_run_cannot_be_taken_away(
     copy: Copy, template: Callable[[str | None], str], sql: str
 ) -> None:
     """The one write without a record has a seal of its own: all else of the run is whole again."""
-    url, clock, outside = copy(None), ShiftedClock(LATER), Outside()
+    url, clock, outside = copy(None), MovedClock(LATER), Outside()
     aside(url, clock).close()
     restore(url, template(None), ["running"])
     (mark,) = (row for row in marks(url) if row[0] == "running")

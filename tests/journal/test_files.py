@@ -19,7 +19,8 @@ from saga.journal.sealing import Keyring
 from saga.journal.sqlite import database_path, library
 from tests.databases import FileDatabases
 from tests.journal.older_library import Older
-from tests.journal.world import KEY, RUNS, Outside, ShiftedClock, opened, serve, trip
+from tests.journal.world import KEY, RUNS, Outside, opened, serve, trip
+from tests.moved_clock import MovedClock
 
 Copy = Callable[[str | None], str]
 
@@ -130,7 +131,7 @@ def test_a_file_that_cannot_be_written_is_refused_in_words(read_only: Path) -> N
         Client(f"sqlite:///{read_only}").start(trip, {"id": "n", "mode": "fine"}, run_id="new")
     outside = Outside()
     with pytest.raises(DatabaseError, match=str(read_only)):
-        serve(f"sqlite:///{read_only}", outside, ShiftedClock())
+        serve(f"sqlite:///{read_only}", outside, MovedClock())
     assert outside.calls == []
 
 

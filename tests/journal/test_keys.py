@@ -27,12 +27,12 @@ from tests.journal.world import (
     RUNS,
     SECOND_KEY,
     Outside,
-    ShiftedClock,
     keyed,
     opened,
     serve,
     trip,
 )
+from tests.moved_clock import MovedClock
 
 Copy = Callable[[str | None], str]
 BOTH = f"{SECOND_KEY},{KEY}"  # the second one seals
@@ -60,7 +60,7 @@ def key_ids(url: str, keys: str | None) -> dict[str, set[str]]:
 
 
 def test_after_a_rotation_the_first_key_seals_and_all_of_them_verify(copy: Copy) -> None:
-    url, outside, clock = copy(KEY), Outside(), ShiftedClock(LATER)
+    url, outside, clock = copy(KEY), Outside(), MovedClock(LATER)
     outside.generous = True
     with keyed(BOTH):
         serve(url, outside, clock)
@@ -102,7 +102,7 @@ def test_a_database_is_opened_only_with_the_keys_it_was_made_with(
     assert "set SAGA_KEYS as it was" in refused.value.remedy
     assert backend_for(url, Clock()).name in refused.value.message
     with keyed(keys), pytest.raises(DatabaseError, match="it was made with"):
-        serve(url, Outside(), ShiftedClock())
+        serve(url, Outside(), MovedClock())
     assert rows(url) == before
 
 
@@ -117,7 +117,7 @@ def test_whoever_lacks_a_key_that_others_have_begun_to_use_sets_nothing_aside(co
 
     The other one may be running already. What it cannot judge it leaves alone.
     """
-    url, clock, old = copy(KEY), ShiftedClock(LATER), Outside()
+    url, clock, old = copy(KEY), MovedClock(LATER), Outside()
     old.generous = True
     database = Database(url, Keyring.parse(KEY), clock=clock)  # open all the while
     with keyed(BOTH):
@@ -133,7 +133,7 @@ def test_whoever_lacks_a_key_that_others_have_begun_to_use_sets_nothing_aside(co
         client.close()
 
 
-def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[list[str], list[str]]:
+def taken(connection: Any, database: Database, clock: MovedClock) -> tuple[list[str], list[str]]:
     """What a claim makes of the runs of `trip`: left to others, and damaged."""
     with database.turn(connection):
         takeup = take_up(
@@ -153,7 +153,7 @@ def taken(connection: Any, database: Database, clock: ShiftedClock) -> tuple[lis
 
 
 def test_a_client_that_lacks_the_new_key_is_told_so(copy: Copy) -> None:
-    url, clock = copy(KEY), ShiftedClock(LATER)
+    url, clock = copy(KEY), MovedClock(LATER)
     with keyed(KEY):
         behind = Client(url, clock=clock)
         assert behind.show("running").phase == "running"

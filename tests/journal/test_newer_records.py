@@ -20,7 +20,8 @@ from tests.databases import files_only
 from tests.journal.forging import forge
 from tests.journal.served import LATER, alter
 from tests.journal.tamper import Bench
-from tests.journal.world import BYSTANDER, KEY, Outside, ShiftedClock, keyed, opened, serve
+from tests.journal.world import BYSTANDER, KEY, Outside, keyed, opened, serve
+from tests.moved_clock import MovedClock
 
 Copy = Callable[[str | None], str]
 
@@ -54,7 +55,7 @@ def newer(copy: Copy) -> Iterator[str]:
 
 def test_a_record_of_a_newer_version_is_no_damage_and_nobody_acts_on_it(newer: str) -> None:
     """C107: a clear 'newer', not 'tampered'; and no call, no case, no mark."""
-    outside, clock = Outside(), ShiftedClock(LATER)
+    outside, clock = Outside(), MovedClock(LATER)
     serve(newer, outside, clock)
     assert outside.calls == [(BYSTANDER, "only", "forward")]
     database = opened(newer)

@@ -17,7 +17,8 @@ from saga.journal.verify import patrol, verify_database, verify_file, verify_run
 from tests.databases import files_only
 from tests.journal.changes import Change
 from tests.journal.served import LATER, alter
-from tests.journal.world import BYSTANDER, KEY, Outside, ShiftedClock, opened, serve, trip
+from tests.journal.world import BYSTANDER, KEY, Outside, opened, serve, trip
+from tests.moved_clock import MovedClock
 
 Copy = Callable[[str | None], str]
 
@@ -97,7 +98,7 @@ def test_an_owner_that_nobody_is_keeps_no_run_from_those_who_are_there(copy: Cop
     outside.generous = True
     made_up = Change("", "", (("UPDATE runs SET owner = 'nobody'", ()),), (), ())
     assert alter(url, made_up)
-    serve(url, outside, ShiftedClock(LATER))
+    serve(url, outside, MovedClock(LATER))
     assert {run_id for run_id, _, _ in outside.calls} == {"running", BYSTANDER}
 
 

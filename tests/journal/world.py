@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
@@ -38,6 +37,7 @@ from saga.clock import Clock
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
 from saga.orchestrator.orchestrator import Orchestrator
+from tests.moved_clock import MovedClock
 
 __all__ = [
     "BYSTANDER",
@@ -47,7 +47,6 @@ __all__ = [
     "RUNS",
     "SECOND_KEY",
     "Outside",
-    "ShiftedClock",
     "build",
     "keyed",
     "nested",
@@ -64,22 +63,6 @@ SECOND_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()
 PURGED = ("gone", "gone-too", "long-gone")
 RUNS = ("finished", "undone", "running", "stuck", "settled")
 BYSTANDER = "bystander"
-
-
-class ShiftedClock(Clock):
-    """Real time, moved by hand."""
-
-    def __init__(self, ahead: float = 0.0) -> None:
-        self.ahead = ahead
-
-    def now(self) -> float:
-        return time.time() + self.ahead
-
-    def monotonic(self) -> float:
-        return time.monotonic() + self.ahead
-
-    def heard(self, said: float) -> float:
-        return said + self.ahead
 
 
 class Outside:
@@ -208,7 +191,7 @@ def serve(url: str, outside: Outside, clock: Clock, *sagas: Saga[Any]) -> None:
 
 def build(url: str, keys: str | None = KEY) -> str:
     """Make the database."""
-    outside, clock = Outside(), ShiftedClock()
+    outside, clock = Outside(), MovedClock()
     with keyed(keys):
         client = Client(url, clock=clock)
         _purge(client, url, outside, clock)
@@ -231,7 +214,7 @@ def build(url: str, keys: str | None = KEY) -> str:
     return url
 
 
-def _purge(client: Client, url: str, outside: Outside, clock: ShiftedClock) -> None:
+def _purge(client: Client, url: str, outside: Outside, clock: MovedClock) -> None:
     """Runs that ended a month ago, and went."""
     clock.ahead = -31 * 24 * 60 * MINUTE
     for run_id in PURGED:

@@ -23,7 +23,7 @@ from tests.cases.strangers import stranger
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
 from tests.databases import files_only
-from tests.orchestrator.moved_clock import MovedClock
+from tests.moved_clock import MovedClock
 from tests.orchestrator.one_step import one_step
 from tests.orchestrator.running import running
 

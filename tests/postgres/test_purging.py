@@ -14,8 +14,9 @@ import pytest
 from saga import Client, Conflict
 from saga.errors import SagaError
 from saga.inquiries.purging import Purge
-from tests.client.retention import DAY, Archive, MovedClock, Parcel
+from tests.client.retention import DAY, Archive, Parcel
 from tests.databases import ServerDatabases
+from tests.moved_clock import MovedClock
 
 MONTH = 30 * DAY
 GONE = {"runs": 0, "journal": 0, "actions": 0, "cases": 0, "turns": 0, "tombstones": 1}

@@ -10,8 +10,8 @@ __all__ = ["MovedClock"]
 class MovedClock(Clock):
     """`ahead` is added to all readings."""
 
-    def __init__(self) -> None:
-        self.ahead = 0.0
+    def __init__(self, ahead: float = 0.0) -> None:
+        self.ahead = ahead
 
     def now(self) -> float:
         return super().now() + self.ahead
