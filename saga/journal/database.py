@@ -164,12 +164,11 @@ class Database:
 
     def glance(self, work: Callable[[sa.Connection], T]) -> T:
         """As `read`, for a single statement: it needs no transaction around it."""
-
-        def look() -> T:
+        try:
             with self.connection() as connection:
                 return work(connection)
-
-        return self._again(look)
+        except (sa.exc.DBAPIError, self.backend.error):
+            return self.read(work)  # by another connection, should this one be lost
 
     def explained(self, error: Exception) -> Exception:
         """An error of this database in words; every other error stays as it is."""

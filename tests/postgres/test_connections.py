@@ -77,6 +77,8 @@ def test_a_client_goes_on_after_its_connections_were_ended(world: World) -> None
         world.query(_KILL)
         assert world.client.cancel(f"r{number}", reason="enough").outcome == "compensated"
         world.query(_KILL)
+        assert world.client.wait(f"r{number}", timeout=5).outcome == "compensated"
+        world.query(_KILL)
 
 
 def test_a_server_that_is_away_for_longer_than_the_lease_is_waited_for(
