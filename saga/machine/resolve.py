@@ -18,7 +18,7 @@ from saga.machine.events import CaseClosed, Event
 from saga.machine.follow import winding_down
 from saga.machine.forward import is_on_path
 from saga.machine.state import FORWARD, Action, Case, RunState, step_of
-from saga.machine.verdicts import is_about_a_straggler, not_before, verdicts
+from saga.machine.verdicts import is_about_a_straggler, not_before, out_of_time, verdicts
 from saga.machine.watching import watch_until
 from saga.machine.ways import contract_of
 
@@ -69,9 +69,13 @@ def _refusal(
         return Rejected(
             Rejection.STALE_CASE,
             f"case {case.id} is at version {case.version}, not {command.case_version}: "
-            "something became known since it was shown",
+            "something became known since it was shown, or the run has turned",
         )
-    offered = verdicts(spec, state, case)
+    ends = out_of_time(spec, state, action)
+    if ends is not None and command.looked_at < ends <= command.at:
+        text = f"case {case.id} was shown before {_utc(ends)}, when the run was out of time"
+        return Rejected(Rejection.STALE_CASE, f"{text}: verdicts mean something else by now")
+    offered = verdicts(spec, state, case, command.at)
     if command.verdict not in offered:
         return Rejected(
             Rejection.NOT_POSSIBLE,
@@ -95,7 +99,7 @@ def _look(bound: float | None, command: Resolve) -> Rejected | None:
         return None
     if bound == inf:
         return Rejected(Rejection.TOO_EARLY, "too early: a call of this action is still running")
-    until = datetime.fromtimestamp(bound, UTC).isoformat()
+    until = _utc(bound)
     if command.at < bound:
         return Rejected(Rejection.TOO_EARLY, f"too early, until {until}: it could still arrive")
     if command.looked_at < bound:
@@ -104,6 +108,10 @@ def _look(bound: float | None, command: Resolve) -> Rejected | None:
             f"look again: what you saw is from before {until}, when it could still arrive",
         )
     return None
+
+
+def _utc(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
 
 
 def _meaning(spec: SagaSpec, state: RunState, action: Action, command: Resolve) -> list[Event]:

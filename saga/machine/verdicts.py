@@ -6,14 +6,16 @@ not offered is not possible.
 
 from __future__ import annotations
 
+from math import inf
+
 from saga.definition.spec import ContractSpec, SagaSpec
 from saga.machine.bounds import look_bound
 from saga.machine.budgets import exceeded, least_raise
-from saga.machine.forward import leads_on, stopped
+from saga.machine.forward import begins_in_time, goes_forward, group_deadline, leads_on
 from saga.machine.state import FORWARD, Action, Case, RunState, step_of
 from saga.machine.ways import contract_of
 
-__all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "verdicts"]
+__all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "out_of_time", "verdicts"]
 
 VERDICTS = ("probe", "retry", "landed", "absent", "undone", "accept", "raise", "compensate")
 
@@ -33,13 +35,25 @@ def not_before(
     return look_bound(action, contract_of(spec, action))
 
 
-def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
-    """The verdicts that are possible on an open case, each with its consequence."""
+def out_of_time(spec: SagaSpec, state: RunState, action: Action) -> float | None:
+    """When the run, or its part that an action is of, stops going forward, if it still does.
+
+    From then on verdicts mean something else, also while nobody has recorded it (unix seconds).
+    """
+    if state.phase != "running" or state.past_pivot:
+        return None
+    run = inf if state.deadline_at is None else state.deadline_at
+    ends = min(run, group_deadline(spec, state, step_of(spec.steps, action)))
+    return None if ends == inf else ends
+
+
+def verdicts(spec: SagaSpec, state: RunState, case: Case, now: float) -> dict[str, str]:
+    """The verdicts that are possible on an open case at `now`, each with its consequence."""
     if case.state != "open":
         return {}
     if case.kind == "late":
         watched = state.actions[case.key].watch is not None
-        if is_about_a_straggler(state.actions[case.key]) and _goes_on(spec, state, case):
+        if is_about_a_straggler(state.actions[case.key]) and _goes_on(spec, state, case, now):
             return _watched()
         ask = {"probe": "The provider is asked now; the answer may close the case."}
         return (ask if watched else {}) | {
@@ -48,25 +62,24 @@ def verdicts(spec: SagaSpec, state: RunState, case: Case) -> dict[str, str]:
         }
     action = state.actions[case.key]
     if step_of(spec.steps, action).wait is not None:
+        then = _landed(spec, state, case, now)
         return {
-            "landed": "It counts as brought, with what you give; the run goes on from there.",
+            "landed": f"It counts as brought, with what you give; {then}",
             "accept": "It stays as it is; the rest is undone and the run ends settled.",
         }
     contract = contract_of(spec, action)
     forward, unknown = action.direction == FORWARD, action.state == "unknown"
     # A list that could not be gone over is no action that could be sent.
     whole = action.item is None and step_of(spec.steps, action).each is not None
-    again = not whole and (not forward or _goes_on(spec, state, case))
+    again = not whole and (not forward or _goes_on(spec, state, case, now))
     offered: dict[str, str] = {}
     if case.kind == "budget":
-        offered |= _more(spec, state, action)
+        offered |= _more(spec, state, action, now)
     elif contract.probe and not exceeded(spec, state, action, probe=True):
         offered["probe"] = "The provider is asked now; the answer may settle and close the case."
     if again and case.kind != "budget":
         offered["retry"] = _retry(action, contract)
-    then = "the undoing goes on."
-    if forward:
-        then = "the run goes on from there." if again else "it is undone with the rest."
+    then = _landed(spec, state, case, now) if forward else "the undoing goes on."
     offered["landed"] = f"It counts as done with the receipt you give; {then}"
     if unknown:
         then = _sent_again(action, contract) if again else "nothing of it is undone."
@@ -87,10 +100,27 @@ def _turned(state: RunState) -> str:
     return "though a pivot has landed, the run winds down: " if passed else ""
 
 
-def _goes_on(spec: SagaSpec, state: RunState, case: Case) -> bool:
+def _goes_on(spec: SagaSpec, state: RunState, case: Case, now: float) -> bool:
     """The step of the case may still be done: neither the run nor its part of it has turned."""
     step = step_of(spec.steps, state.actions[case.key])
-    return not stopped(state) and leads_on(state, step)
+    return begins_in_time(spec, state, step, now) and leads_on(state, step)
+
+
+def _landed(spec: SagaSpec, state: RunState, case: Case, now: float) -> str:
+    """What follows once a forward action counts as landed."""
+    action = state.actions[case.key]
+    step = step_of(spec.steps, action)
+    if _goes_on(spec, state, case, now):
+        return "the run goes on from there."
+    if state.phase == "running" and leads_on(state, step):
+        if step.pivot:
+            return "from there on the run only goes forward, whatever has stopped it."
+        return "it is undone with the rest, unless the run completes all the same."
+    if step.irreversible:
+        return "it cannot be undone, and a case asks who answers for it."
+    if step.compensation is None:
+        return "nothing of it is to be undone, and the rest is."
+    return "it is undone with the rest."
 
 
 def is_about_a_straggler(action: Action) -> bool:
@@ -99,9 +129,9 @@ def is_about_a_straggler(action: Action) -> bool:
     return unseen and action.direction == FORWARD and action.state != "landed"
 
 
-def _more(spec: SagaSpec, state: RunState, action: Action) -> dict[str, str]:
+def _more(spec: SagaSpec, state: RunState, action: Action, now: float) -> dict[str, str]:
     """What may be decided about a budget: more of it, or no more of the run."""
-    if stopped(state):
+    if not goes_forward(state, now):
         return {}
     least = least_raise(spec, state, action)
     text = f"The run may use up as much as you give, at least {least}, and goes on."

@@ -92,7 +92,7 @@ def case_view(
         error=case.error,
         not_before=moment(bound) if bound != inf else None,
         read_at=since(now),
-        verdicts=verdicts(history.spec, state, case) if case.state == "open" else {},
+        verdicts=verdicts(history.spec, state, case, now) if case.state == "open" else {},
         receipts=(*([action.receipt] if action.state == "landed" else []), *action.others),
         receipt_fields=receipt_fields,
         least=least_raise(history.spec, state, action) if case.kind == "budget" else "",

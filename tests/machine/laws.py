@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Intended, Sending
-from saga.machine.commands import Command
+from saga.machine.commands import Command, Resolve
 from saga.machine.decide import decide
-from saga.machine.events import CaseOpened, Event, WindingDown
+from saga.machine.events import CaseClosed, CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
 from saga.machine.follow import consequences
 from saga.machine.forward import is_on_path
@@ -44,7 +44,8 @@ def check(
     end = before.outcome, before.cause, before.ended_at
     was_over = before.phase == "ended"
     calls = budget_laws.calls_counted(before)
-    shown = _shown(spec, before)
+    shown = _shown(spec, before, at)
+    said = _said(spec, before, command)
     for event in events:
         _event(spec, before, event, command)
     if before != after:
@@ -55,7 +56,9 @@ def check(
         _end(spec, after)
     if more := consequences(spec, after, at):
         raise LawBroken("13", f"{more} was not committed with it")
-    _still_meant(shown, _shown(spec, after))
+    _still_meant(shown, _shown(spec, after, at))
+    if said and any(isinstance(event, CaseClosed) for event in events):
+        _came_true(said, command, after)
     check_indices(after)
     planned = plan(spec, after, at)
     budget_laws.counted(calls, events, after, planned)
@@ -63,7 +66,7 @@ def check(
     return planned
 
 
-def _shown(spec: SagaSpec, state: RunState) -> _Shown:
+def _shown(spec: SagaSpec, state: RunState, now: float) -> _Shown:
     """What a person reads of each open case, by its id and version: what each verdict means.
 
     One that is not possible any more is turned down by name. How much of a budget is needed is
@@ -71,7 +74,7 @@ def _shown(spec: SagaSpec, state: RunState) -> _Shown:
     """
     cases = state.cases.values() if state.open_cases else ()
     return {
-        (case.id, case.version): _without_amounts(verdicts(spec, state, case))
+        (case.id, case.version): _without_amounts(verdicts(spec, state, case, now))
         for case in cases
         if case.state == "open"
     }
@@ -83,6 +86,23 @@ def _still_meant(shown: _Shown, now: _Shown) -> None:
         changed = [name for name in offered if before.get(name, offered[name]) != offered[name]]
         if changed:
             raise LawBroken("11", f"{seen}: {changed} meant {before}, and now {offered}")
+
+
+def _said(spec: SagaSpec, state: RunState, command: Command) -> str:
+    """What a person was told that would follow."""
+    case = state.cases.get(command.case) if isinstance(command, Resolve) else None
+    if case is None or not isinstance(command, Resolve):
+        return ""
+    return verdicts(spec, state, case, command.at).get(command.verdict, "")
+
+
+def _came_true(said: str, command: Command, after: RunState) -> None:
+    """What is to be undone with the rest is; that it goes on may end with another branch."""
+    assert isinstance(command, Resolve)
+    action = after.actions[after.cases[command.case].key]
+    forward = after.phase == "running" or after.outcome == "completed"
+    if said.endswith("undone with the rest.") and forward and action.step not in after.way_back:
+        raise LawBroken("11", f"{command.verdict} of {action.key} meant {said!r}")
 
 
 def _without_amounts(offered: dict[str, str]) -> dict[str, str]:

@@ -33,6 +33,13 @@ MUTATIONS = {
         "if False:",
         "table",
     ),
+    "of a pivot it is said that it would be undone": Mutation(
+        "verdicts",
+        'if state.phase == "running" and leads_on(state, step):',
+        "if False:",
+        "law 11",
+        "nothing beside an irreversible one / refusals, a cancel, a person",
+    ),
     "a pivot leaves verdicts as they were shown": Mutation(
         "decide",
         "return state.phase, state.past_pivot, stopped(state),",

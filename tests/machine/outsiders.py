@@ -98,7 +98,7 @@ def _verdicts(
             continue
         seen = world.shows(action, contract_of(spec, action), now)
         landings = world.landings.get(action.key, [])
-        for verdict in verdicts(spec, state, case):
+        for verdict in verdicts(spec, state, case, now):
             if verdict == "landed" and not landings:
                 continue
             if verdict in ("absent", "retry") and "absent" not in seen:

@@ -96,7 +96,7 @@ def test_past_a_pivot_it_can_only_be_raised() -> None:
     ride = Ride(line("keys mail pivot", "keys mail reads", mails=1))
     ride.done("a")
     ride.go()
-    offered = verdicts(ride.spec, ride.state, ride.case("b"))
+    offered = verdicts(ride.spec, ride.state, ride.case("b"), ride.now)
     assert list(offered) == ["raise", "landed", "accept"]
     assert offered["raise"].endswith("at least mails=2, and goes on.")
 
@@ -146,7 +146,7 @@ def test_an_unknown_one_is_asked_about_where_sending_it_again_is_too_much() -> N
         assert (ride.asks, ride.cases) == (["a"], [])
         ride.probe("a", "cannot_say")
     assert ride.cases == ["budget a"]
-    offered = verdicts(ride.spec, ride.state, ride.case("a"))
+    offered = verdicts(ride.spec, ride.state, ride.case("a"), ride.now)
     assert list(offered) == ["raise", "compensate", "landed", "absent", "undone", "accept"]
 
 

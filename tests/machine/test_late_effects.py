@@ -30,7 +30,7 @@ def test_another_receipt_is_a_second_effect_and_a_case_whatever_the_state() -> N
     ride.go()
     ride.report("a", receipt="a second one")
     assert ride.cases == ["late a"]
-    assert set(verdicts(ride.spec, ride.state, ride.case("a"))) == {"undone", "accept"}
+    assert set(verdicts(ride.spec, ride.state, ride.case("a"), ride.now)) == {"undone", "accept"}
     assert refusal(ride.report("a", receipt="a second one")) == "nothing_new"
     ride.report("a", receipt="a third one")
     assert (ride.cases, ride.case("a").version) == (["late a"], 2)
@@ -111,7 +111,11 @@ def test_a_watch_that_learns_nothing_ends_before_a_person() -> None:
     ride.probe("a", "cannot_say")
     assert ride.cases == ["late a"]
     assert "straggler" in ride.case("a").text
-    assert set(verdicts(ride.spec, ride.state, ride.case("a"))) == {"probe", "undone", "accept"}
+    assert set(verdicts(ride.spec, ride.state, ride.case("a"), ride.now)) == {
+        "probe",
+        "undone",
+        "accept",
+    }
     ride.resolve("a", "probe")
     ride.probe("a", "absent")
     assert (ride.cases, ride.state.rests) == ([], True)

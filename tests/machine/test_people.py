@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -13,7 +14,7 @@ from tests.machine.sagas import line, saga
 
 
 def offered(ride: Ride, name: str) -> set[str]:
-    return set(verdicts(ride.spec, ride.state, ride.case(name)))
+    return set(verdicts(ride.spec, ride.state, ride.case(name), ride.now))
 
 
 def unknown(words: str = "keys once") -> Ride:
@@ -78,7 +79,9 @@ def test_landed_and_accept_need_no_look() -> None:
 def test_an_undeclared_bound_is_named_and_so_is_the_risk_of_a_retry() -> None:
     ride = unknown("nothing")
     assert "No bound is declared" in ride.case("a").text
-    assert "that risk is yours" in verdicts(ride.spec, ride.state, ride.case("a"))["retry"]
+    assert (
+        "that risk is yours" in verdicts(ride.spec, ride.state, ride.case("a"), ride.now)["retry"]
+    )
 
 
 def test_a_verdict_binds_to_the_version_that_was_shown() -> None:
@@ -102,6 +105,31 @@ def test_a_verdict_that_was_shown_before_the_run_turned_is_stale() -> None:
     ride.resolve("a", "landed", receipt="r")
     assert (ride.state.cause_reason, ride.state.cause_actor) == ("ticket 4711", "bob")
     assert ride.cases == []
+
+
+def test_what_was_shown_before_the_deadline_is_stale_though_nobody_has_recorded_that() -> None:
+    ride = Ride(replace(line("nothing", "nothing"), deadline=8.0))
+    ride.go()
+    ride.reply("a", "unknown")
+    assert verdicts(ride.spec, ride.state, ride.case("a"), 7.0)["landed"].endswith("from there.")
+    ride.now = 9.0
+    early = ride.resolve("a", "landed", receipt="r", looked_at=7.0)
+    assert refusal(early) == "stale_case"
+    ride.resolve("a", "landed", receipt="r", looked_at=8.5)
+    assert ride.phase == "compensating"
+
+
+def test_a_pivot_that_has_landed_after_all_leads_on_whatever_has_stopped_the_run() -> None:
+    ride = Ride(line("nothing", "nothing pivot", "nothing"))
+    ride.done("a")
+    ride.go()
+    ride.reply("b", "unknown")
+    ride.tell(Cancel(at=ride.now, reason="enough", actor="bob"))
+    assert (
+        "only goes forward" in verdicts(ride.spec, ride.state, ride.case("b"), ride.now)["landed"]
+    )
+    ride.resolve("b", "landed", receipt="r")
+    assert (ride.phase, ride.go()) == ("running", ["c"])
 
 
 def test_evidence_closes_the_case_and_a_later_verdict_is_turned_down() -> None:
