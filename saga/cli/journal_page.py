@@ -1,4 +1,7 @@
-"""The page of a journal: all that happened to a run, an event a line."""
+"""The page of a journal: all that happened to a run, an event a line.
+
+It is needed most where rows are damaged, so nothing here takes a field of an event for granted.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from saga.cli.paper import Command, Paper
-from saga.definition.keys import place_of
 from saga.inquiries.records import RecordView
 
 __all__ = ["journal_page"]
@@ -20,31 +22,51 @@ def journal_page(paper: Paper, records: Sequence[RecordView], _: Command) -> Non
     places: dict[str, str] = {}
     rows: list[tuple[Any, ...]] = []
     for record in records:
-        who = f"owner {record.fence}" if record.fence else "client"
         lines = [_line(event, places) for event in record.events]
         if record.damage:
             lines.append(f"damaged: {record.damage}")
         for number, line in enumerate(lines or [record.command]):
-            rows.append((record.seq, record.at, who, line) if number == 0 else ("", "", "", line))
+            first = (record.seq, record.at, _writer(record.fence))
+            rows.append((*(first if number == 0 else ("", "", "")), line))
     paper.table(("record", "time", "by", "what happened"), rows)
 
 
-def _line(event: dict[str, Any], places: dict[str, str]) -> str:
-    key = event.get("key")
-    if event["kind"] == "intended":
-        place = place_of(event["step"], event["item"])
-        place = f"undo of {place}" if event["of_key"] else place
-        generation = event["generation"]
-        places[event["key"]] = f"{place}~{generation}" if generation > 1 else place
-    about = places.get(key or "") or next((event[one] for one in _ABOUT if event.get(one)), "")
-    words = [event["kind"].replace("_", " "), str(about), *_more(event)]
+def _writer(fence: object) -> str:
+    if not isinstance(fence, int):
+        return "?"
+    return f"owner {fence}" if fence else "client"
+
+
+def _line(event: object, places: dict[str, str]) -> str:
+    if not isinstance(event, dict):
+        return "?"
+    kind, key = str(event.get("kind", "?")), str(event.get("key", ""))
+    if kind == "intended":
+        places[key] = _place(event)
+    about = places.get(key, key) or next((event[one] for one in _ABOUT if event.get(one)), "")
+    words = [kind.replace("_", " "), str(about), *_more(event, kind)]
     return " ".join(word for word in words if word)
 
 
-def _more(event: dict[str, Any]) -> Iterator[str]:
+def _place(event: dict[str, Any]) -> str:
+    """The step, item and generation of an intent, and whether it reverses one."""
+    place = str(event.get("step"))
+    if event.get("item") is not None:
+        place += f"#{event['item']}"
+    if event.get("of_key"):
+        place = f"undo of {place}"
+    generation = event.get("generation")
+    return place if generation in (None, 1) else f"{place}~{generation}"
+
+
+def _more(event: dict[str, Any], kind: str) -> Iterator[str]:
     """What an event has to say beside what it is about."""
     if event.get("attempt"):
         yield f"(attempt {event['attempt']})"
+    if kind in ("case_opened", "turned_back"):
+        yield str(event.get("case") or event.get("savepoint") or "")
+    if kind == "spread":
+        yield f"{event.get('items')} items"
     for name in ("case_kind", "answer", "cause", "verdict"):
         if event.get(name):
             yield f"({event[name]})"
@@ -52,5 +74,6 @@ def _more(event: dict[str, Any]) -> Iterator[str]:
         yield f"by {event['actor']}"
     if event.get("reason"):
         yield f"- {event['reason']}"
-    if error := event.get("error"):
-        yield f"- {error['type']}: {error['text']}"
+    error = event.get("error")
+    if isinstance(error, dict) and kind != "case_opened":  # it stands above that
+        yield f"- {error.get('type')}: {error.get('text')}"

@@ -21,7 +21,7 @@ from saga.inquiries.hold import clock_time
 from saga.inquiries.pausing import PauseView, pause_views
 from saga.inquiries.source import Source
 from saga.journal import figures
-from saga.journal.figures import DueRun, OpenCases, WaitingRuns
+from saga.journal.figures import DueRun, OpenCases, TimedRuns
 from saga.journal.history import load
 from saga.journal.records import NewerFormat
 from saga.views import since
@@ -92,7 +92,7 @@ def _health(connection: Any, source: Source, damaged: Sequence[str]) -> Health:
     set_aside = sorted({*damaged, *figures.damaged_runs(connection)})
     findings = [
         *_about_due(due, live, pauses, now),
-        *_about_waiting(figures.waiting_runs(connection), due, live),
+        *_about_timed(figures.timed_runs(connection), due, live),
         *_about_runs(set_aside, live),
         *_notices(queue, approvals, pauses, sealed=bool(source.keys)),
     ]
@@ -149,27 +149,28 @@ def _about_due(
     for row in due:
         name = f"{row.saga}@{row.version}"
         runs = "1 run" if row.runs == 1 else f"{row.runs} runs"
-        since_when = "due since" if row.due_at <= now else "left by a process that died, due at"
-        oldest = f"the oldest is {row.run_id}, {since_when} {clock_time(row.due_at)}"
+        oldest = f"the oldest is {row.run_id}, due since {clock_time(row.due_at)}"
+        if row.due_at > now:
+            oldest = f"the first is {row.run_id}, and its process is gone"
         if not of_saga(live, row.saga, row.version):
-            text = f"no live orchestrator runs {name}: {runs} due, {oldest}"
+            text = f"no live orchestrator runs {name}: {runs} to be moved, {oldest}"
             yield Finding("problem", "no_orchestrator", text, START_ONE)
         elif now - row.due_at > _LATE_SECONDS and name not in held:
             text = f"{runs} of {name} late although an orchestrator lives; {oldest}"
             yield Finding("problem", "late", text, f"saga why {row.run_id}")
 
 
-def _about_waiting(
-    waiting: Sequence[WaitingRuns], due: Sequence[DueRun], live: Sequence[OrchestratorView]
+def _about_timed(
+    timed: Sequence[TimedRuns], due: Sequence[DueRun], live: Sequence[OrchestratorView]
 ) -> Iterator[Finding]:
     """Nobody is there to move them when their time comes."""
     told = {(row.saga, row.version) for row in due}
-    for row in waiting:
+    for row in timed:
         if (row.saga, row.version) in told or of_saga(live, row.saga, row.version):
             continue
-        runs = "1 run waits" if row.runs == 1 else f"{row.runs} runs wait"
-        text = f"no live orchestrator runs {row.saga}@{row.version}: {runs} for a time"
-        text += f", the first is due at {clock_time(row.due_at)}"
+        runs = "1 run has a due time" if row.runs == 1 else f"{row.runs} runs have a due time"
+        text = f"no live orchestrator runs {row.saga}@{row.version}: {runs}"
+        text += f", the first is {clock_time(row.due_at)}"
         yield Finding("problem", "no_orchestrator", text, START_ONE)
 
 

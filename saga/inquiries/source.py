@@ -47,7 +47,7 @@ class Source:
         return self.database().read(work)
 
     def glance(self, work: Callable[[Any], T]) -> T:
-        """The same for a single statement, a third as dear."""
+        """The same for a single statement and no more: nothing holds several together."""
         return self.database().glance(work)
 
     def specs(self) -> Specs:

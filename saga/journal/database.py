@@ -163,7 +163,7 @@ class Database:
         return self._again(lambda: self._read(work))
 
     def glance(self, work: Callable[[sa.Connection], T]) -> T:
-        """As `read`, for a single statement: it needs no transaction around it."""
+        """As `read`, for a single statement and no more: there is no transaction around it."""
         try:
             with self.connection() as connection:
                 return work(connection)

@@ -17,7 +17,7 @@ from saga.journal.tables import cases, definitions, orchestrators, runs
 __all__ = [
     "DueRun",
     "OpenCases",
-    "WaitingRuns",
+    "TimedRuns",
     "count_runs",
     "damaged_runs",
     "due_runs",
@@ -25,7 +25,7 @@ __all__ = [
     "open_run_ids",
     "orchestrator_of",
     "stored_definitions",
-    "waiting_runs",
+    "timed_runs",
 ]
 
 
@@ -41,8 +41,8 @@ class DueRun:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingRuns:
-    """How many runs of one saga and version wait for a time, and the first of these times."""
+class TimedRuns:
+    """How many runs of one saga and version have a due time, and the first of these times."""
 
     saga: str
     version: int
@@ -68,7 +68,6 @@ def due_runs(connection: sa.Connection, now: float, alive: Sequence[str]) -> lis
     """What an orchestrator should be moving: due, or left by one that is not `alive`."""
     left = sa.and_(runs.c.owner.is_not(None), runs.c.owner.not_in(list(alive)))
     moving = sa.and_(
-        runs.c.phase != "ended",
         runs.c.quarantined_at.is_(None),
         runs.c.due_at.is_not(None),
         sa.or_(runs.c.due_at <= now, left),
@@ -94,16 +93,16 @@ def due_runs(connection: sa.Connection, now: float, alive: Sequence[str]) -> lis
     return [DueRun(*row) for row in connection.execute(select.order_by(ranked.c.due_at))]
 
 
-def waiting_runs(connection: sa.Connection) -> list[WaitingRuns]:
-    """What an orchestrator will have to move, now or later, the earliest first."""
+def timed_runs(connection: sa.Connection) -> list[TimedRuns]:
+    """What an orchestrator has to move, now or later, the earliest first; watched runs too."""
     first = sa.func.min(runs.c.due_at)
     select = (
         sa.select(runs.c.saga, runs.c.saga_version, sa.func.count(), first)
-        .where(runs.c.phase != "ended", runs.c.quarantined_at.is_(None), runs.c.due_at.is_not(None))
+        .where(runs.c.quarantined_at.is_(None), runs.c.due_at.is_not(None))
         .group_by(runs.c.saga, runs.c.saga_version)
         .order_by(first)
     )
-    return [WaitingRuns(*row) for row in connection.execute(select)]
+    return [TimedRuns(*row) for row in connection.execute(select)]
 
 
 def open_cases(connection: sa.Connection) -> OpenCases:

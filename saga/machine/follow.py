@@ -159,7 +159,7 @@ def winding_down(
 ) -> WindingDown:
     """The winding down of a run, with the step and error that caused it where there is one.
 
-    `reason` is what `actor` has said, where a person is the cause.
+    `reason` is what `actor` has said, where a person is the cause; else the action tells.
     """
     if action is None:
         return WindingDown(cause=cause, step=None, error=None, reason=reason, actor=actor)

@@ -88,7 +88,7 @@ def _line(spec: SagaSpec, state: RunState, action: Action, verdicts: dict[str, C
         field = step.compensation.residual if step.compensation is not None else None
         left = undo.receipt.get(field) if field and isinstance(undo.receipt, dict) else None
         undone = replace(line, fate="undone", undo_receipt=undo.receipt, residual=left)
-        return _vouched(undone, verdicts.get(undo.key))
+        return _vouched(undone, verdicts.get(undo.key) or verdicts.get(action.key))
     if undo is not None and undo.state == "accepted":
         return _on_word(replace(line, fate="accepted"), verdicts.get(undo.key))
     verdict = verdicts.get(action.key)

@@ -103,6 +103,25 @@ def test_the_end_of_a_damaged_run_is_nobodys_word_for_anything(shell: Shell) -> 
     shell.database = shell.folder / "damaged on purpose"
 
 
+def test_the_journal_of_a_damaged_run_shows_what_can_still_be_read(shell: Shell) -> None:
+    changes = [
+        "json_set(body, '$.events[0]', 'text')",
+        "json_remove(body, '$.events[0].item')",
+        "json_remove(body, '$.events[0].kind')",
+        "json_set(body, '$.events[0].error', 'text')",
+        "'not json'",
+    ]
+    for number in range(len(changes)):
+        start(shell, f"t{number}")
+    shell.idle()
+    for number, change in enumerate(changes):
+        sql(shell, f"UPDATE journal SET body = {change} WHERE run_id = 't{number}' AND seq = 2")
+    for answer in shell.all([("journal", f"t{number}") for number in range(len(changes))]):
+        assert (answer.code, "damaged:" in answer.out) == (0, True), answer.err
+        assert "started trip" in answer.out
+    shell.database = shell.folder / "damaged on purpose"
+
+
 def test_a_damaged_run_is_shown_as_damaged_and_waited_for_as_a_case(shell: Shell) -> None:
     start(shell, "t1")
     sql(shell, "UPDATE journal SET body = replace(body, 'Rome', 'Nome')")

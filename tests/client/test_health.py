@@ -34,12 +34,12 @@ def test_a_run_that_waits_for_its_time_is_not_due(desk: Desk) -> None:
     desk.run("r1", {"plain": "down"})
     (nobody,) = [one for one in desk.client.health().findings if one.kind == "problem"]
     assert nobody.code == "no_orchestrator"
-    assert "1 run waits for a time, the first is due at" in nobody.text
+    assert "1 run has a due time, the first is" in nobody.text
     assert desk.client.health().due == ()
     later = Client(desk.url, clock=MovedClock(4000))
     (nobody,) = [one for one in later.health().findings if one.kind == "problem"]
     assert nobody.code == "no_orchestrator"
-    assert "1 run due, the oldest is r1, due since" in nobody.text
+    assert "1 run to be moved, the oldest is r1, due since" in nobody.text
 
 
 def test_cases_and_pauses_are_notices(desk: Desk) -> None:

@@ -89,6 +89,18 @@ def test_what_a_person_vouches_for_bears_the_name() -> None:
     assert (the(ride, "b").fate, the(ride, "b").by) == ("landed", None)
 
 
+def test_what_was_vouched_for_and_then_undone_bears_the_name_too() -> None:
+    ride = Ride(line("nothing", "nothing"))
+    ride.go()
+    ride.wait(1)
+    ride.reply("a", "unknown")
+    ride.resolve("a", "landed", receipt="seen in their ledger")
+    ride.go()
+    ride.reply("b", "refused")
+    ride.done("undo a")
+    assert (the(ride, "a").fate, the(ride, "a").by) == ("undone", "ada")
+
+
 def test_what_a_person_only_had_sent_again_rests_on_its_own_receipt() -> None:
     ride = Ride(line("keys", "keys"))
     ride.done("a")
