@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TypeAlias
 
 from saga.definition.spec import SagaSpec
 from saga.machine.action_events import Intended, Sending
-from saga.machine.commands import Command, Resolve
+from saga.machine.commands import Command
 from saga.machine.decide import decide
 from saga.machine.events import CaseClosed, CaseOpened, Event, WindingDown
 from saga.machine.evolve import evolve
@@ -20,17 +19,15 @@ from saga.machine.forward import is_on_path
 from saga.machine.plan import AskNow, Plan, plan
 from saga.machine.settlement import settlement
 from saga.machine.state import FORWARD, Action, RunState, step_of
-from saga.machine.verdicts import verdicts
 from saga.machine.ways import contract_of
 from tests.machine import budget_laws
 from tests.machine.indices import check_indices
 from tests.machine.item_laws import is_held, item_begins, undo_of_item
 from tests.machine.orders import in_turn, order_for
+from tests.machine.verdict_laws import came_true, shown_verdicts, still_meant, what_was_said
 from tests.machine.world import LawBroken
 
 __all__ = ["check"]
-
-_Shown: TypeAlias = dict[tuple[str, int], dict[str, str]]
 
 
 def check(
@@ -44,8 +41,8 @@ def check(
     end = before.outcome, before.cause, before.ended_at
     was_over = before.phase == "ended"
     calls = budget_laws.calls_counted(before)
-    shown = _shown(spec, before, at)
-    said = _said(spec, before, command)
+    shown = shown_verdicts(spec, before, at)
+    said = what_was_said(spec, before, command)
     for event in events:
         _event(spec, before, event, command)
     if before != after:
@@ -56,57 +53,14 @@ def check(
         _end(spec, after)
     if more := consequences(spec, after, at):
         raise LawBroken("13", f"{more} was not committed with it")
-    _still_meant(shown, _shown(spec, after, at))
-    if said and any(isinstance(event, CaseClosed) for event in events):
-        _came_true(said, command, after)
+    still_meant(shown, shown_verdicts(spec, after, at))
+    if any(isinstance(event, CaseClosed) for event in events):
+        came_true(said, command, after)
     check_indices(after)
     planned = plan(spec, after, at)
     budget_laws.counted(calls, events, after, planned)
     _never_stuck(spec, after, planned, at)
     return planned
-
-
-def _shown(spec: SagaSpec, state: RunState, now: float) -> _Shown:
-    """What a person reads of each open case, by its id and version: what each verdict means.
-
-    One that is not possible any more is turned down by name. How much of a budget is needed is
-    left out: whoever gives more than that has said how much.
-    """
-    cases = state.cases.values() if state.open_cases else ()
-    return {
-        (case.id, case.version): _without_amounts(verdicts(spec, state, case, now))
-        for case in cases
-        if case.state == "open"
-    }
-
-
-def _still_meant(shown: _Shown, now: _Shown) -> None:
-    for seen, offered in now.items():
-        before = shown.get(seen, {})
-        changed = [name for name in offered if before.get(name, offered[name]) != offered[name]]
-        if changed:
-            raise LawBroken("11", f"{seen}: {changed} meant {before}, and now {offered}")
-
-
-def _said(spec: SagaSpec, state: RunState, command: Command) -> str:
-    """What a person was told that would follow."""
-    case = state.cases.get(command.case) if isinstance(command, Resolve) else None
-    if case is None or not isinstance(command, Resolve):
-        return ""
-    return verdicts(spec, state, case, command.at).get(command.verdict, "")
-
-
-def _came_true(said: str, command: Command, after: RunState) -> None:
-    """What is to be undone with the rest is; that it goes on may end with another branch."""
-    assert isinstance(command, Resolve)
-    action = after.actions[after.cases[command.case].key]
-    forward = after.phase == "running" or after.outcome == "completed"
-    if said.endswith("undone with the rest.") and forward and action.step not in after.way_back:
-        raise LawBroken("11", f"{command.verdict} of {action.key} meant {said!r}")
-
-
-def _without_amounts(offered: dict[str, str]) -> dict[str, str]:
-    return offered | ({"raise": ""} if "raise" in offered else {})
 
 
 def _event(spec: SagaSpec, before: RunState, event: Event, command: Command) -> None:
