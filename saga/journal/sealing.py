@@ -75,9 +75,8 @@ class Keyring:
         return hmac.compare_digest(expected.encode(), seal.encode("utf-8", "surrogatepass"))
 
     def _digest(self, key_id: str, domain: str, parts: Sequence[str]) -> str:
-        text = "".join([f"{len(part)}:{part}" for part in parts])
-        head = f"saga/1{len(domain)}:{domain}{len(key_id)}:{key_id}"
-        message = (head + text).encode("utf-8", "surrogatepass")
+        text = "".join([f"{len(part)}:{part}" for part in (domain, key_id, *parts)])
+        message = f"saga/1{text}".encode("utf-8", "surrogatepass")
         if not key_id:
             return sha256(message).hexdigest()
         return hmac.digest(self._raw[key_id], message, "sha256").hex()

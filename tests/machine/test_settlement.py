@@ -22,6 +22,27 @@ def the(ride: Ride, step: str) -> Line:
     return found[0]
 
 
+def undo_refused() -> Ride:
+    """The second step was refused, and so was the undo of the first: a person has the word."""
+    ride = Ride(line("keys", "keys"))
+    ride.done("a")
+    ride.go()
+    ride.reply("b", "refused")
+    ride.go()
+    ride.reply("undo a", "refused")
+    return ride
+
+
+def vouched_for() -> Ride:
+    """The first of two steps was unknown; a person has brought its receipt."""
+    ride = Ride(line("nothing", "nothing"))
+    ride.go()
+    ride.wait(1)
+    ride.reply("a", "unknown")
+    ride.resolve("a", "landed", receipt="seen in their ledger")
+    return ride
+
+
 def test_what_landed_was_undone_or_never_happened_is_said_apart() -> None:
     ride = Ride(line("keys", "keys reads", "keys", "keys"))
     ride.done("a")
@@ -52,12 +73,7 @@ def test_what_an_undo_cannot_give_back_is_named_with_its_amount() -> None:
 
 
 def test_what_a_person_accepted_bears_the_name_and_the_reason() -> None:
-    ride = Ride(line("keys", "keys"))
-    ride.done("a")
-    ride.go()
-    ride.reply("b", "refused")
-    ride.go()
-    ride.reply("undo a", "refused")
+    ride = undo_refused()
     ride.resolve("undo a", "accept")
     accepted = the(ride, "a")
     assert ride.phase == "settled"
@@ -78,11 +94,7 @@ def test_what_a_person_took_back_is_undone_on_that_evidence() -> None:
 
 
 def test_what_a_person_vouches_for_bears_the_name() -> None:
-    ride = Ride(line("nothing", "nothing"))
-    ride.go()
-    ride.wait(1)
-    ride.reply("a", "unknown")
-    ride.resolve("a", "landed", receipt="seen in their ledger")
+    ride = vouched_for()
     ride.done("b")
     assert ride.phase == "completed"
     assert (the(ride, "a").fate, the(ride, "a").by) == ("landed", "ada")
@@ -90,11 +102,7 @@ def test_what_a_person_vouches_for_bears_the_name() -> None:
 
 
 def test_what_was_vouched_for_and_then_undone_bears_the_name_too() -> None:
-    ride = Ride(line("nothing", "nothing"))
-    ride.go()
-    ride.wait(1)
-    ride.reply("a", "unknown")
-    ride.resolve("a", "landed", receipt="seen in their ledger")
+    ride = vouched_for()
     ride.go()
     ride.reply("b", "refused")
     ride.done("undo a")
@@ -102,12 +110,7 @@ def test_what_was_vouched_for_and_then_undone_bears_the_name_too() -> None:
 
 
 def test_what_a_person_only_had_sent_again_rests_on_its_own_receipt() -> None:
-    ride = Ride(line("keys", "keys"))
-    ride.done("a")
-    ride.go()
-    ride.reply("b", "refused")
-    ride.go()
-    ride.reply("undo a", "refused")
+    ride = undo_refused()
     ride.resolve("undo a", "retry")
     ride.done("undo a")
     assert ride.phase == "compensated"
