@@ -46,6 +46,19 @@ class Turn(Protocol):
 class Hints(Protocol):
     """Signs that somebody has written. Correctness rests on the poll."""
 
+    @property
+    def descriptor(self) -> int | None:
+        """A file descriptor that is readable as soon as there is a sign, until `changing` is asked.
+
+        `None`: nobody tells. Another one may take its place at any time.
+        """
+        ...
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which to look all the same."""
+        ...
+
     def changing(self) -> bool:
         """Whether it is worth while to look; cheap, and asked often."""
         ...

@@ -24,6 +24,7 @@ __all__ = ["ANNOUNCE", "Notices"]
 
 _CHANNEL = "saga_news"
 ANNOUNCE = f"SELECT pg_notify('{_CHANNEL}', '')"
+_PATIENCE_SECONDS = 0.05
 _AGAIN_SECONDS = 5.0  # between two attempts to listen
 _log = logging.getLogger("saga.journal")
 
@@ -37,6 +38,14 @@ class Notices:
         self._raw: Any = None
         self._heard = self._told = 0
         self._again_at = 0.0  # monotonic
+
+    @property
+    def descriptor(self) -> int | None:
+        return None if self._raw is None else int(self._raw.fileno())
+
+    @property
+    def patience(self) -> float:
+        return _PATIENCE_SECONDS
 
     def changing(self) -> bool:
         """Whether there are notices that nobody has asked for; or it is time to listen again."""

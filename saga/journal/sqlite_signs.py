@@ -1,8 +1,8 @@
 """What the files of SQLite tell without being read: that somebody has written, that somebody lives.
 
-SQLite tells no other process about a commit, but a commit changes the times of its files. Ours do
-too; `data_version` then says whether it was somebody else. And a lock on a file says that a process
-lives: a dead one cannot hold it.
+SQLite tells no other process about a commit, but a commit changes the times of its files, and some
+systems tell of that. Ours do too; `data_version` then says whether it was somebody else. And a lock
+on a file says that a process lives: a dead one cannot hold it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import sqlalchemy as sa
 
 from saga.clock import Clock
 from saga.journal.backend import driver
+from saga.journal.file_watch import FileWatch
 
 __all__ = ["FileHints", "LifeLock"]
 
 _SUSPECT_SECONDS = 1.0  # a file changes before its commit is durable and can be seen
+_BLIND_SECONDS, _HEARING_SECONDS = 0.005, 0.05  # between two looks at files, without and with that
 _TICK_SECONDS = 0.02  # two changes of a file within less may have the same time
 
 
@@ -26,13 +28,23 @@ class FileHints:
     """Whether it is worth while to ask for the `data_version`."""
 
     def __init__(self, database: Path, clock: Clock) -> None:
+        self._watch = FileWatch()
         self._files = (str(database), f"{database}-wal")  # looked at hundreds of times a second
         self._clock = clock
         self._seen: tuple[tuple[int, int], ...] = ()
         self._until = 0.0  # monotonic
 
+    @property
+    def descriptor(self) -> int | None:
+        return self._watch.descriptor
+
+    @property
+    def patience(self) -> float:
+        return _BLIND_SECONDS if self._watch.descriptor is None else _HEARING_SECONDS
+
     def changing(self) -> bool:
         """Whether the files have changed a short while ago: a commit may be seen any moment."""
+        self._watch.clear()
         seen, now = self._look(), self._clock.monotonic()
         if seen != self._seen:
             self._seen, self._until = seen, now + _SUSPECT_SECONDS
@@ -40,6 +52,7 @@ class FileHints:
 
     def caught_up(self) -> None:
         """Nobody's commit is under way; else our own beat would be looked into for a second."""
+        self._watch.watch(self._files)
         self._seen, self._until = self._look(), self._clock.monotonic() + _TICK_SECONDS
 
     def _look(self) -> tuple[tuple[int, int], ...]:
@@ -57,7 +70,8 @@ class FileHints:
         return int(driver(connection).execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Hear nothing any more."""
+        self._watch.close()
 
 
 class LifeLock:

@@ -13,15 +13,19 @@ class Nap:
     def __init__(self) -> None:
         self._over: asyncio.Future[None] | None = None
 
-    async def take(self, seconds: float) -> None:
-        """Sleep for so long, or until it is ended."""
+    async def take(self, seconds: float, bell: int | None = None) -> None:
+        """Sleep for so long, or until it is ended, or the descriptor `bell` can be read."""
         loop = asyncio.get_running_loop()
         self._over = loop.create_future()
         timer = loop.call_later(seconds, self.end)
+        if bell is not None:
+            loop.add_reader(bell, self.end)
         try:
             await self._over
         finally:
             timer.cancel()
+            if bell is not None:
+                loop.remove_reader(bell)
 
     def end(self) -> None:
         """Wake up now; nothing happens if nobody sleeps."""

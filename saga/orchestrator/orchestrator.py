@@ -129,6 +129,8 @@ class Orchestrator:
         May be called from a signal handler of the loop. `run` returns when that is done.
         """
         self._stopping.set()
+        if self._shift is not None:
+            self._shift.wake()
 
     async def run(self) -> None:
         """Run until `stop` or cancellation."""

@@ -24,8 +24,8 @@ from saga.orchestrator.errands import Errands
 from saga.orchestrator.held import Held
 from saga.orchestrator.lanes import Lanes
 from saga.orchestrator.letters import Letter
+from saga.orchestrator.lookout import HintsOf, Lookout
 from saga.orchestrator.membership import Membership
-from saga.orchestrator.nap import Nap
 from saga.orchestrator.refusals import refused_records
 from saga.orchestrator.reports import as_report, bring
 from saga.orchestrator.room import Room
@@ -36,8 +36,6 @@ from saga.orchestrator.turns import Turns
 
 __all__ = ["Shift"]
 
-_EAGER = 0.2  # of the usual time between two looks at the files
-_REST_SECONDS = 0.05  # the longest rest between two looks that hints ask for
 _SETTLE_SECONDS = 2.0
 _log = logging.getLogger("saga")
 
@@ -47,7 +45,7 @@ class Shift:
 
     _writer_type: type[Writer] = Writer
     _caller_type: type[Caller] = Caller
-    _hint_seconds = 0.005  # between two looks at whether somebody else has written
+    _hints: HintsOf = staticmethod(lambda database: database.backend.hints(database.clock))
 
     def __init__(
         self,
@@ -70,7 +68,8 @@ class Shift:
         self._writer = self._errands.writer = self._writer_type(
             database, lambda outcome: self._errands.call_soon(self._runner.committed, outcome)
         )
-        self._hints, self._round = database.backend.hints(clock), Round(database, self._specs)
+        self._lookout = Lookout(self._hints(database), clock, self._errands.run)
+        self._round = Round(database, self._specs)
         self._turns = Turns(clock, self._specs)
         self._runner = Runner(
             id_,
@@ -86,12 +85,11 @@ class Shift:
             clock, lanes, resources, self._runner.deliver, lambda: self._membership.holds
         )
         self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
-        self._background, self._nap = Background(), Nap()
+        self._background = Background()
         self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
         self._more = False  # the last claim was full
         self._next_due: float | None = None
-        self._data_version = 0
-        self._looked_at, self._rested_at = 0.0, 0.0  # unix seconds, monotonic
+        self._looked_at = 0.0  # unix seconds
         self._complaint = ""
 
     @property
@@ -111,7 +109,7 @@ class Shift:
                 connection, [(saga.name, saga.version) for saga in self._app.sagas]
             )
 
-        self._data_version = await self._errands.run(self._hints.version)
+        await self._lookout.begin()
         await self._errands.write(register)
         self._membership.renewed()
 
@@ -138,7 +136,7 @@ class Shift:
                 await self._background.end(_SETTLE_SECONDS)
             self._membership.close()
             await asyncio.to_thread(self._writer.close, 5.0)
-            self._hints.close()
+            self._lookout.close()
 
     async def _drain(self, grace: float) -> None:
         """Let what is in flight finish; the beat goes on, or others would take it for lost."""
@@ -187,7 +185,7 @@ class Shift:
             )
         )
         survey = await self._runner.beside(work)
-        self._hints.caught_up()
+        self._lookout.looked(began)
         self._complaint = ""
         if not survey.alive or not self._membership.holds:
             self._lost()
@@ -206,47 +204,35 @@ class Shift:
         # A look without room says nothing about what waits.
         self._more = self._more if settling else survey.takeup.full
         self._next_due, self._looked_at = survey.next_due, survey.at
-        # However much others write, looking takes half of our time at the most.
-        ended = self._clock.monotonic()
-        self._rested_at = ended + min(ended - began, _REST_SECONDS)
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
-        due, now = self._due(), self._clock.now()
-        if self._looked_at < due <= now:
-            return  # it fell due meanwhile
-        until = self._clock.monotonic() + min(poll, self._membership.lease / 4)
-        if due > now:
-            until = min(until, self._clock.monotonic() + due - now)
+        due, until = self._due(), self._clock.monotonic() + min(poll, self._membership.lease / 4)
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
-        changing = self._hints.changing()
-        while not self.over and self._clock.monotonic() < until:
+        while not self.over and (left := until - self._clock.monotonic()) > 0:
             if any(end() for end in ends) or (self._more and self._room.left >= self._room.half):
                 return
-            if due != self._due() and self._due() <= self._clock.now():
+            soon = self._due() - self._clock.now()
+            if soon <= 0 and (self._due() != due or due > self._looked_at):
+                return  # it fell due meanwhile
+            left = min(left, soon) if soon > 0 else left
+            nothing = not self._runner.runs and not self._background
+            worth = await self._lookout.nap(left, eager=nothing)
+            if worth and not self._runner.brake.stopping and await self._lookout.others_wrote():
                 return
-            # With nothing to do while somebody writes, the next run may be there any moment.
-            eager = _EAGER if changing and not self._runner.runs else 1
-            await self._nap.take(min(self._hint_seconds * eager, until - self._clock.monotonic()))
-            changing = self._hints.changing() and not self._runner.brake.stopping
-            rested = self._clock.monotonic() >= self._rested_at
-            if changing and rested and await self._others_wrote():
-                return
+
+    def wake(self) -> None:
+        """Look at once at whether it is time to end."""
+        self._lookout.wake()
 
     def _gone(self) -> None:
         """A run less is held."""
         if not self._runner.runs or (self._more and self._room.left >= self._room.half):
-            self._nap.end()
+            self.wake()
 
     def _due(self) -> float:
         """The earliest due time of a run that nobody has, as far as we know."""
         return min(self._runner.released, inf if self._next_due is None else self._next_due)
-
-    async def _others_wrote(self) -> bool:
-        """Whether a commit was not ours. The files alone do not say whose it was."""
-        before = self._data_version
-        self._data_version = await self._errands.run(self._hints.version)
-        return self._data_version != before
 
     def idle(self, within: float) -> bool:
         """Nothing is in flight, and nothing due within so many seconds."""
@@ -272,6 +258,7 @@ class Shift:
 
     def _lost(self) -> None:
         self.over = True
+        self.wake()
         self._runner.drop_all()
 
     def _reread(self, run: Held) -> None:

@@ -8,7 +8,6 @@ product's.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,11 +24,13 @@ from saga.journal.sqlite import TurnLock, library
 from saga.journal.writer import Writer
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.lanes import Lanes
+from saga.orchestrator.lookout import HintsOf
 from saga.orchestrator.orchestrator import Orchestrator
 from saga.orchestrator.shift import Shift
 from saga.orchestrator.threads import Threads
 from saga.testing.outside import Fate, NoAnswer
 from saga.testing.seam import Crash, Kind, Seam, Strike, name_of
+from saga.testing.silence import Silence
 
 __all__ = [
     "LEASE",
@@ -273,7 +274,7 @@ def _struck(
 
 class _Shift(Shift):
     _writer_type: type[Writer] = InlineWriter
-    _hint_seconds = math.inf
+    _hints: HintsOf = Silence
 
 
 class _Orchestrator(Orchestrator):

@@ -7,7 +7,6 @@ does not pass: waits, retries and deadlines are jumped to.
 from __future__ import annotations
 
 import copy
-import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,10 +22,12 @@ from saga.definition.wait import Wait
 from saga.errors import BadInput, SagaError
 from saga.journal.writer import Writer
 from saga.orchestrator.lanes import Lanes
+from saga.orchestrator.lookout import HintsOf
 from saga.orchestrator.orchestrator import Orchestrator
 from saga.orchestrator.shift import Shift
 from saga.testing.explored import InlineThreads, InlineWriter
 from saga.testing.moving import MovingClock, run_to_end
+from saga.testing.silence import Silence
 from saga.views import Run
 
 __all__ = ["run"]
@@ -113,7 +114,7 @@ def _approve(client: Client, people: Mapping[str, Sequence[str]]) -> bool:
 
 class _Shift(Shift):
     _writer_type: type[Writer] = InlineWriter
-    _hint_seconds = math.inf
+    _hints: HintsOf = Silence
 
 
 class _Orchestrator(Orchestrator):

@@ -38,7 +38,7 @@ async def looks(orchestrator: Orchestrator, count: int = 5) -> None:
     seen = set[float]()
 
     def looked_often() -> bool:
-        seen.add(orchestrator._now()._rested_at)
+        seen.add(orchestrator._now()._looked_at)
         return len(seen) > count
 
     await until_then(looked_often, f"it has looked {count} times")

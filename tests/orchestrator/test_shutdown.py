@@ -131,7 +131,7 @@ def test_who_waits_asks_nothing_of_a_writer_that_is_gone(
     async def main() -> None:
         async with Orchestrator(world.app, world.url) as orchestrator:
             shift = orchestrator._now()
-        monkeypatch.setattr(shift._hints, "changing", lambda: True)
+        monkeypatch.setattr(shift._lookout._hints, "changing", lambda: True)
         await asyncio.wait_for(shift.wait(0.1), LONG)
 
     asyncio.run(main())

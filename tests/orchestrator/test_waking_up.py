@@ -8,7 +8,9 @@ import time
 from functools import partial
 
 from saga import Orchestrator
+from saga.orchestrator.lookout import HintsOf
 from saga.orchestrator.shift import Shift
+from saga.testing.silence import Silence
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
 from tests.orchestrator.running import running
@@ -32,7 +34,7 @@ def test_a_start_is_noticed_long_before_the_poll(world: World) -> None:
 
 
 class _NoHints(Shift):
-    _hint_seconds = 60.0
+    _hints: HintsOf = Silence
 
 
 class _WithoutHints(Orchestrator):

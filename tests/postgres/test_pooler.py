@@ -67,7 +67,7 @@ def test_what_others_do_is_found_by_the_poll(
             await asyncio.sleep(0.3)
             world.start()
             await until_then(lambda: world.show().phase == "ended", "it ends", 10)
-            assert not orchestrator._now()._hints.changing()
+            assert not orchestrator._now()._lookout._hints.changing()
 
     asyncio.run(main())
 
