@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from saga.errors import Conflict
 from saga.journal.projection import (
     Row,
     TurnChange,
@@ -135,17 +134,16 @@ def _add_rows(append: Append, state: RunState, events: Sequence[Event]) -> None:
 
 
 def write_appends(cursor: Any, statements: Statements, appends: Sequence[Append]) -> None:
-    """Write them all, in the transaction that the caller holds; `Conflict` if a race was lost."""
+    """Write them all, in the transaction that the caller holds; `Conflict` if a race was lost.
+
+    Of a batch that may be heard as late as at its commit, which then does not happen.
+    """
     kept = [one.head for one in appends if one.hold is not None and not one.hold.release]
     released = [one.head for one in appends if one.hold is not None and one.hold.release]
     others = [one.head for one in appends if one.hold is None]
-    changed = (
-        statements.head.count(cursor, kept)
-        + statements.head_release.count(cursor, released)
-        + statements.head_by_anyone.count(cursor, others)
-    )
-    if changed != len(appends):
-        raise Conflict(f"{len(appends) - changed} of {len(appends)} runs have moved on meanwhile")
+    statements.head.ensure(cursor, kept)
+    statements.head_release.ensure(cursor, released)
+    statements.head_by_anyone.ensure(cursor, others)
     write_rows(cursor, statements, appends)
 
 

@@ -17,7 +17,19 @@ import sqlalchemy as sa
 from saga.clock import Clock
 from saga.journal.projection import Row
 
-__all__ = ["Asked", "Backend", "Hints", "Life", "Statement", "Turn", "backend_of", "driver"]
+__all__ = [
+    "RACE_LOST",
+    "Asked",
+    "Backend",
+    "Hints",
+    "Life",
+    "Statement",
+    "Turn",
+    "backend_of",
+    "driver",
+]
+
+RACE_LOST = "a run has moved on meanwhile"
 
 Asked: TypeAlias = Callable[[Any, dict[str, Any]], Any]
 """A compiled question: a cursor with the rows, for a connection of the driver and the values."""
@@ -30,8 +42,8 @@ class Statement(Protocol):
         """Execute for every row."""
         ...
 
-    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
-        """The same; the number of rows changed."""
+    def ensure(self, cursor: Any, rows: Sequence[Row]) -> None:
+        """The same; `Conflict` unless each changes a row, of a batch not before its commit."""
         ...
 
 

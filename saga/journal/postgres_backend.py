@@ -23,7 +23,7 @@ from saga.errors import DatabaseError
 from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
 from saga.journal.postgres_hints import ANNOUNCE, Notices
-from saga.journal.postgres_rows import ArrayStatement, register, texts
+from saga.journal.postgres_rows import ArrayStatement, races, register, texts
 from saga.journal.server_clock import ServerClock
 from saga.journal.statements import Nameable
 
@@ -182,7 +182,7 @@ class PostgresBackend:
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:
-        with driver(connection).pipeline():
+        with races(), driver(connection).pipeline():
             yield
 
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:
@@ -194,13 +194,13 @@ class PostgresBackend:
     @contextmanager
     def attempt(self, connection: sa.Connection) -> Iterator[None]:
         raw = driver(connection)
-        raw.execute("SAVEPOINT attempt", prepare=False)
         try:
-            yield
+            with raw.pipeline():  # together with what is attempted
+                raw.execute("SAVEPOINT attempt", prepare=False)
+                yield
         except Exception:
             raw.execute("ROLLBACK TO SAVEPOINT attempt", prepare=False)
             raise
-        raw.execute("RELEASE SAVEPOINT attempt", prepare=False)
 
     # ---- statements and errors
 

@@ -7,7 +7,8 @@ plans it once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from struct import Struct
 from typing import Any
 
@@ -17,14 +18,17 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
+from saga.errors import Conflict
+from saga.journal.backend import RACE_LOST
 from saga.journal.projection import Row
 
-__all__ = ["ArrayStatement", "register", "texts"]
+__all__ = ["ArrayStatement", "races", "register", "texts"]
 
 _HEAD = Struct("!iiIii").pack  # dimensions, whether it has nulls, type of an element, size, base
 _LENGTH = Struct("!i").pack
 _WHOLE = Struct("!iq").pack
 _REAL = Struct("!id").pack
+_BIG = Struct("!q").pack
 _NULL = _LENGTH(-1)
 _TEXT_OID, _INT8_OID, _FLOAT8_OID = 25, 20, 701
 
@@ -43,6 +47,12 @@ class _Wholes(bytes):
 
 class _Reals(bytes):
     """A `float8[]`."""
+
+    __slots__ = ()
+
+
+class _Whole(bytes):
+    """An `int8`: the driver would take the shortest type, and each of them be planned anew."""
 
     __slots__ = ()
 
@@ -66,11 +76,25 @@ class _RealsDumper(_Ready):
     oid = 1022
 
 
+class _WholeDumper(_Ready):
+    oid = _INT8_OID
+
+
 def register(connection: psycopg.Connection[Any]) -> None:
     """Teach a connection to send these as they are."""
     connection.adapters.register_dumper(_Texts, _TextsDumper)
     connection.adapters.register_dumper(_Wholes, _WholesDumper)
     connection.adapters.register_dumper(_Reals, _RealsDumper)
+    connection.adapters.register_dumper(_Whole, _WholeDumper)
+
+
+@contextmanager
+def races() -> Iterator[None]:
+    """What `ensure` has the server say, a division by zero as nothing else does, is `Conflict`."""
+    try:
+        yield
+    except psycopg.errors.DivisionByZero:
+        raise Conflict(RACE_LOST) from None
 
 
 def _array(oid: int, parts: list[bytes]) -> bytes:
@@ -119,7 +143,8 @@ class ArrayStatement:
         given, _, change = self.text.rpartition(") UPDATE ")  # those with a `WITH` of their own
         changed = f"{given}), changed AS (UPDATE {change}" if given else self.text
         start = "" if given else "WITH changed AS ("
-        self._counting = f"{start}{changed} RETURNING 1) SELECT count(*) FROM changed"  # noqa: S608
+        rest = "RETURNING 1) SELECT 1 / (count(*) = %b)::int FROM changed"
+        self._ensured = f"{start}{changed} {rest}"
         self._encoders = [_encoder(column) for column in columns]
 
     def run(self, cursor: Any, rows: Sequence[Row]) -> None:
@@ -127,12 +152,15 @@ class ArrayStatement:
         if rows:
             cursor.execute(self.text, self._arrays(rows))
 
-    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
-        """The same; the number of rows changed. It is asked for, which a pipeline waits for."""
-        if not rows:
-            return 0
-        (count,) = cursor.execute(self._counting, self._arrays(rows)).fetchone()
-        return int(count)
+    def ensure(self, cursor: Any, rows: Sequence[Row]) -> None:
+        """The same; `Conflict` unless each changes a row.
+
+        The server sees to it, so that nobody need wait for a count: in a pipeline the next that
+        asks for an answer hears of it, within `races`.
+        """
+        if rows:
+            with races():
+                cursor.execute(self._ensured, [*self._arrays(rows), _Whole(_BIG(len(rows)))])
 
     def _arrays(self, rows: Sequence[Row]) -> list[bytes]:
         columns = zip(*rows, strict=True)

@@ -19,9 +19,9 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.ext.compiler import compiles
 
 from saga.clock import Clock
-from saga.errors import DatabaseError
+from saga.errors import Conflict, DatabaseError
 from saga.journal import sqlite
-from saga.journal.backend import Asked, Turn, driver
+from saga.journal.backend import RACE_LOST, Asked, Turn, driver
 from saga.journal.presence import Presence
 from saga.journal.projection import Row
 from saga.journal.sqlite_signs import FileHints, LifeLock
@@ -271,11 +271,12 @@ class _Statement:
             cursor.execute(self._texts[size], [*chain.from_iterable(rows[at : at + size])])
             at += size
 
-    def count(self, cursor: Any, rows: Sequence[Row]) -> int:
+    def ensure(self, cursor: Any, rows: Sequence[Row]) -> None:
         # Python's own sqlite3 has no count of rows for a statement that begins with WITH.
         before = cursor.connection.total_changes
         self.run(cursor, rows)
-        return int(cursor.connection.total_changes - before)
+        if cursor.connection.total_changes - before != len(rows):
+            raise Conflict(RACE_LOST)
 
 
 @compiles(Nameable, "sqlite")

@@ -82,9 +82,10 @@ class Advance:
 
     def outgoing(self, now: float, local: float) -> list[Outgoing]:
         """The calls that its record begins; now on our monotonic clock, and on this machine's."""
+        mine, theirs = now - self.at, local - self.at
         return [
-            Outgoing(key, attempt, by, now + by - self.at, by + (local - self.at))
-            for key, attempt, by in ((one.key, one.attempt, one.send_by) for one in self.sendings)
+            Outgoing(one.key, one.attempt, one.send_by, mine + one.send_by, theirs + one.send_by)
+            for one in self.sendings
         ]
 
     def unasked(self, held: Held) -> list[str]:
