@@ -1,0 +1,47 @@
+"""What one caller waits for: how often a client asks the server and waits for its answer."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+from psycopg.pq import Trace
+
+from saga.journal.backend import driver
+from tests.cases.world import World
+
+
+@contextmanager
+def counted(world: World) -> Iterator[list[int]]:
+    """How many times an answer was waited for, by the one connection that the client has."""
+    trips: list[int] = []
+    with world.client._source.database().connection() as connection:
+        raw = driver(connection).pgconn
+    with tempfile.TemporaryFile("w+") as file:
+        raw.trace(file.fileno())
+        raw.set_trace_flags(Trace.SUPPRESS_TIMESTAMPS | Trace.REGRESS_MODE)
+        yield trips
+        raw.untrace()
+        file.seek(0)
+        sides = [line[0] for line in file if line[:2] in ("F\t", "B\t")]
+    trips.append(sum(pair == ("F", "B") for pair in pairwise(sides)))
+
+
+def test_a_start_asks_the_server_five_times(world: World) -> None:
+    """To begin; what is there; to write; to commit; and then who is alive."""
+    world.start("r1")
+    with counted(world) as trips:
+        world.start("r2")
+    assert trips == [5]
+
+
+def test_whoever_waits_for_what_has_ended_asks_three_times(world: World) -> None:
+    """Whether it rests; for its rows; for its definition."""
+    world.start("r1")
+    world.orchestrator()
+    world.ends("r1")
+    with counted(world) as trips:
+        assert world.client.wait("r1", 10).outcome == "completed"
+    assert trips == [3]
