@@ -26,10 +26,18 @@ from saga.journal.backend import backend_of
 from saga.journal.projection import Row
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
-from saga.journal.statements import Question
+from saga.journal.statements import Question, listed
 from saga.journal.tables import definitions, runs
 
-__all__ = ["Specs", "alike", "check_definition", "reading", "store_definition", "stored_spec"]
+__all__ = [
+    "PINNED",
+    "Specs",
+    "alike",
+    "check_definition",
+    "reading",
+    "store_definition",
+    "stored_spec",
+]
 
 _READ_MOST = 64  # definitions; their text too is kept
 _log = logging.getLogger("saga")
@@ -55,6 +63,9 @@ class _Row(NamedTuple):
 _ROWS = sa.select(*(definitions.c[name] for name in _Row._fields))
 _ALIKE = Question(_ROWS.where(sa.or_(_NAMED, _SAME)))
 _ONE = Question(_ROWS.where(_NAMED))
+_THEIRS = sa.select(runs.c.definition).where(runs.c.run_id.in_(listed("names")))
+PINNED = Question(_ROWS.where(definitions.c.digest.in_(_THEIRS)))
+"""The rows, each with its digest first, that the runs with these `names` are pinned to."""
 
 
 def alike(spec: SagaSpec) -> tuple[Question, dict[str, Any]]:
@@ -214,13 +225,16 @@ class Specs:
         self._read = read or reading(keys)
         self._verified: dict[str, SagaSpec] = {}
 
-    def get(self, connection: sa.Connection, digest: str) -> SagaSpec:
-        """The specification with this digest. Raises `Tampered`, `NewerFormat`."""
+    def get(self, connection: sa.Connection, digest: str, stored: Row | None = None) -> SagaSpec:
+        """The specification with this digest, in its row `stored` if that has been read already.
+
+        Raises `Tampered`, `NewerFormat`.
+        """
         if digest not in self._verified:
-            own = self._own.get(digest)
+            own, row = self._own.get(digest), _Row(*stored or _row(connection, digest))
             if own is None:
-                own = self._read(*_row(connection, digest))
+                own = self._read(*row)
             else:
-                _check_row(self._keys, _row(connection, digest), own.name, own.version)
+                _check_row(self._keys, row, own.name, own.version)
             self._verified[digest] = own
         return self._verified[digest]
