@@ -16,7 +16,6 @@ from saga.definition.names import RUN_ID_MAX, check_id
 from saga.definition.saga import Saga
 from saga.definition.values import read_input
 from saga.errors import BadInput, NotAllowed
-from saga.inquiries.alive import alive
 from saga.inquiries.payloads import ensure_payload
 from saga.inquiries.runs import known_id, noticed
 from saga.journal.records import PAYLOAD_LIMIT, json_size
@@ -78,7 +77,7 @@ class Client(Upkeep):
             how = run.outcome or run.phase
             at = run.started_at.isoformat(timespec="seconds")
             run = run_view(history, f"already started at {at}, {how}; use another run id")
-        return noticed(run, self._read(lambda connection: alive(connection, self._source)))
+        return noticed(self._source, run)
 
     def cancel(self, run_id: str, *, reason: str, actor: str | None = None) -> Run:
         """Have a run undone. Recorded when this returns; calls in flight are settled first.

@@ -46,7 +46,7 @@ class Reader:
 
     def show(self, run_id: str) -> Run:
         """A run as it stands. Raises `UnknownRun`. One that does not verify is shown as damaged."""
-        return self._read(lambda connection: shown(connection, self._source, known_id(run_id)))
+        return shown(self._source, known_id(run_id))
 
     def runs(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +23,18 @@ __all__ = ["duration", "known_id", "list_runs", "noticed", "shown", "unknown_run
 _PHASES = ("running", "compensating", "ended")
 _MOST = 10_000
 _VERIFY_SECONDS = 1.0  # how often a run that is waited for is read as a whole
+_PAUSE_SHORTEST, _PAUSE_LONGEST = 0.001, 0.1  # seconds between two looks at it
+_PAUSE_SHARE = 0.1  # of the time that it has taken: nobody waits for long in vain
 
 
-def shown(connection: Any, source: Source, run_id: str) -> Run:
+def shown(source: Source, run_id: str) -> Run:
     """A run as it stands; one that does not verify as damaged. Raises `UnknownRun`."""
-    return noticed(_read(connection, source, source.specs(), run_id), alive(connection, source))
+    keys, specs = source.keys, source.specs()
+    try:  # without a transaction: rows of two moments would not verify together
+        run = source.glance(lambda connection: run_view(load(connection, keys, specs, run_id)))
+    except (NewerFormat, Tampered, UnknownRun):
+        run = source.read(lambda connection: _read(connection, source, specs, run_id))
+    return _noticed(run, lambda: source.read(lambda connection: alive(connection, source)))
 
 
 def list_runs(
@@ -50,12 +57,17 @@ def list_runs(
         check_id("run id", after, RUN_ID_MAX)
     names = inquiry.run_ids(connection, phase=phase, saga=saga, limit=limit, after=after)
     live, specs = alive(connection, source), source.specs()
-    return [noticed(_read(connection, source, specs, name), live) for name in names]
+    return [_noticed(_read(connection, source, specs, name), lambda: live) for name in names]
 
 
-def noticed(run: Run, live: Sequence[OrchestratorView]) -> Run:
-    """The run, with the notice that nobody moves it where that is so."""
-    if run.phase == "ended" or of_saga(live, run.saga, run.version):
+def noticed(source: Source, run: Run) -> Run:
+    """The run as it was just written, with the notice that nobody moves it where that is so."""
+    # What time it is to a database is said where a transaction begins: here one has just begun.
+    return _noticed(run, lambda: source.glance(lambda connection: alive(connection, source)))
+
+
+def _noticed(run: Run, live: Callable[[], Sequence[OrchestratorView]]) -> Run:
+    if run.phase == "ended" or of_saga(live(), run.saga, run.version):
         return run
     nobody = nobody_runs(run.saga, run.version)
     return replace(run, notice=f"{run.notice}. {nobody}" if run.notice else nobody)
@@ -77,27 +89,29 @@ def unknown_run(run_id: object) -> UnknownRun:
 def until_rest(source: Source, run_id: str, timeout: float | None) -> Run:
     """Wait until a run has ended or a person has the word. Raises `TimeoutError`, `UnknownRun`.
 
-    A damaged run has nobody to move it either; therefore it is read as a whole now and then.
+    A damaged run has nobody to move it either; therefore it is read as a whole now and then, and
+    before anybody is told that it has taken too long.
     """
     clock = source.clock
     began = clock.monotonic()
-    pause, read_at = 0.001, began
+    read_at = began + _PAUSE_LONGEST  # many have come to rest by then
     while True:
         found = source.glance(lambda connection: inquiry.resting(connection, run_id))
         if found is None:
             raise source.read(lambda connection: missing_run(connection, source.keys, run_id))
         rests, frozen = found
         now = clock.monotonic()
-        if rests or frozen or now >= read_at:
-            run = source.read(lambda connection: shown(connection, source, run_id))
+        over = timeout is not None and now - began >= timeout
+        if rests or frozen or over or now >= read_at:
+            run = shown(source, run_id)
             read_at = clock.monotonic() + _VERIFY_SECONDS
             if rests or run.approvals or run.damaged:
                 return run
-        if timeout is not None and now - began >= timeout:
+        if over:
             text = f"run {run_id!a} has neither ended nor does it need a person"
             raise TimeoutError(f"{text} after {timeout:g} s")
+        pause = min(max(_PAUSE_SHORTEST, _PAUSE_SHARE * (now - began)), _PAUSE_LONGEST)
         clock.sleep(pause if timeout is None else min(pause, timeout - (now - began)))
-        pause = min(pause * 1.3, 0.1)
 
 
 def duration(what: str, value: Duration | None) -> float | None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from saga.clock import Clock
 from saga.ids import Ids
 from saga.journal.database import Database
-from saga.journal.definitions import Specs
+from saga.journal.definitions import Specs, reading
 from saga.journal.sealing import Keyring
 
 __all__ = ["Source"]
@@ -29,6 +29,7 @@ class Source:
         self.keys = keys
         self.clock = clock
         self._ids = ids
+        self._read_spec = reading(keys)
         self._lock = threading.Lock()
         self._opened: tuple[int, Database] | None = None  # (process, database)
 
@@ -47,12 +48,12 @@ class Source:
         return self.database().read(work)
 
     def glance(self, work: Callable[[Any], T]) -> T:
-        """The same for a single statement and no more: nothing holds several together."""
+        """The same where nothing holds several statements together, and nothing has to."""
         return self.database().glance(work)
 
     def specs(self) -> Specs:
         """The stored specifications: whoever owns no run decides with those."""
-        return Specs(self.keys)
+        return Specs(self.keys, read=self._read_spec)
 
     def now(self) -> float:
         """The time of the database in unix seconds."""

@@ -163,7 +163,7 @@ class Database:
         return self._again(lambda: self._read(work))
 
     def glance(self, work: Callable[[sa.Connection], T]) -> T:
-        """As `read`, for a single statement and no more: there is no transaction around it."""
+        """As `read`, without a transaction around it: each statement sees a state of its own."""
         try:
             with self.connection() as connection:
                 return work(connection)
@@ -189,12 +189,13 @@ class Database:
             self.begin(connection)
             try:
                 value = work(connection)
-                self.backend.announce(connection)
             except BaseException:
                 self.rollback(connection)
                 raise
             try:
-                self.commit(connection)
+                with self.backend.together(connection):
+                    self.backend.announce(connection)
+                    self.commit(connection)
             except self.backend.error as error:
                 self.rollback(connection)
                 connection.invalidate()

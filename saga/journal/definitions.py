@@ -7,7 +7,8 @@ all that is damaged: it is evidence, and nothing here repairs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -22,13 +23,23 @@ from saga.definition.spec import (
 from saga.definition.strict_json import strict_loads
 from saga.errors import Conflict, Tampered
 from saga.journal.backend import backend_of
+from saga.journal.projection import Row
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
-from saga.journal.statements import Question
+from saga.journal.statements import Question, listed
 from saga.journal.tables import definitions, runs
 
-__all__ = ["Specs", "check_definition", "store_definition", "stored_spec"]
+__all__ = [
+    "PINNED",
+    "Specs",
+    "alike",
+    "check_definition",
+    "reading",
+    "store_definition",
+    "stored_spec",
+]
 
+_READ_MOST = 64  # definitions; their text too is kept
 _log = logging.getLogger("saga")
 
 _NAMED = definitions.c.digest == sa.bindparam("digest")
@@ -52,18 +63,33 @@ class _Row(NamedTuple):
 _ROWS = sa.select(*(definitions.c[name] for name in _Row._fields))
 _ALIKE = Question(_ROWS.where(sa.or_(_NAMED, _SAME)))
 _ONE = Question(_ROWS.where(_NAMED))
+_THEIRS = sa.select(runs.c.definition).where(runs.c.run_id.in_(listed("names")))
+PINNED = Question(_ROWS.where(definitions.c.digest.in_(_THEIRS)))
+"""The rows, each with its digest first, that the runs with these `names` are pinned to."""
+
+
+def alike(spec: SagaSpec) -> tuple[Question, dict[str, Any]]:
+    """The question for what is stored of this saga and version, or under its digest."""
+    return _ALIKE, {"digest": spec.digest, "saga": spec.name, "version": spec.version}
 
 
 def store_definition(
-    connection: sa.Connection, keys: Keyring, spec: SagaSpec, text: str, now: float
+    connection: sa.Connection,
+    keys: Keyring,
+    spec: SagaSpec,
+    text: str,
+    now: float,
+    found: list[Row] | None = None,
 ) -> bool:
     """Keep `text` as that of `spec`; False if what is stored there is damaged, and then left so.
 
-    Raises `Conflict` if this saga and version mean something else here.
+    `found`: the answer to `alike` in this transaction. Raises `Conflict` if this saga and version
+    mean something else here.
     """
-    digest, new = spec.digest, {"digest": spec.digest, "saga": spec.name, "version": spec.version}
+    digest, new = spec.digest, alike(spec)[1]
     missing = Tampered(f"definition {digest} is missing, or another one stands in its place")
-    found = _ALIKE.ask(connection, **new)
+    if found is None:
+        found = _ALIKE.ask(connection, **new)
     if not found:  # somebody else may be about to store it, and a run that is pinned to it
         backend_of(connection).alone(connection, f"definition {digest}")
         found = _ALIKE.ask(connection, **new)
@@ -161,6 +187,25 @@ def stored_spec(connection: sa.Connection, keys: Keyring, digest: str) -> dict[s
     return check_definition(keys, _row(connection, digest))
 
 
+def reading(keys: Keyring) -> Callable[..., SagaSpec]:
+    """What verifies the columns of a row and reads the specification in it.
+
+    A row that is to the byte one of the last that verified is the same specification: what has
+    been tuned or altered since is another row.
+    """
+
+    @lru_cache(maxsize=_READ_MOST, typed=True)
+    def read(*columns: Any) -> SagaSpec:
+        row = _Row(*columns)
+        stored = check_definition(keys, row)
+        try:
+            return read_spec(stored, row.digest)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Tampered(f"definition {row.digest}: it cannot be read") from error
+
+    return read
+
+
 class Specs:
     """Specifications by digest: those of the code that is here, else the stored ones.
 
@@ -168,25 +213,28 @@ class Specs:
     is stored has to verify.
     """
 
-    def __init__(self, keys: Keyring, own: Mapping[str, SagaSpec] | None = None) -> None:
+    def __init__(
+        self,
+        keys: Keyring,
+        own: Mapping[str, SagaSpec] | None = None,
+        read: Callable[..., SagaSpec] | None = None,
+    ) -> None:
+        """`read`: what `reading` gave, of whoever asks again and again."""
         self._keys = keys
         self._own = dict(own or {})
+        self._read = read or reading(keys)
         self._verified: dict[str, SagaSpec] = {}
 
-    def get(self, connection: sa.Connection, digest: str) -> SagaSpec:
-        """The specification with this digest. Raises `Tampered`, `NewerFormat`."""
+    def get(self, connection: sa.Connection, digest: str, stored: Row | None = None) -> SagaSpec:
+        """The specification with this digest, in its row `stored` if that has been read already.
+
+        Raises `Tampered`, `NewerFormat`.
+        """
         if digest not in self._verified:
-            own = self._own.get(digest)
+            own, row = self._own.get(digest), _Row(*stored or _row(connection, digest))
             if own is None:
-                own = _read(stored_spec(connection, self._keys, digest), digest)
+                own = self._read(*row)
             else:
-                _check_row(self._keys, _row(connection, digest), own.name, own.version)
+                _check_row(self._keys, row, own.name, own.version)
             self._verified[digest] = own
         return self._verified[digest]
-
-
-def _read(stored: Mapping[str, Any], digest: str) -> SagaSpec:
-    try:
-        return read_spec(stored, digest)
-    except (KeyError, TypeError, ValueError) as error:
-        raise Tampered(f"definition {digest}: it cannot be read") from error

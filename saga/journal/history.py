@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from saga.definition.spec import SagaSpec
 from saga.errors import Tampered
 from saga.journal.backend import backend_of
-from saga.journal.definitions import Specs
+from saga.journal.definitions import PINNED, Specs
 from saga.journal.identity import ensure_all_keys
 from saga.journal.projection import Row, action_row, case_row, head_row, turn_row, verify_head
 from saga.journal.quarantine import is_aside, is_damaged_case, is_set_aside
@@ -64,6 +64,7 @@ class StoredRun:
     actions: list[Row]
     cases: list[Row]
     turn: Row | None = None
+    definition: Row | None = None
 
 
 @dataclass(slots=True)
@@ -83,17 +84,19 @@ class History:
 
 
 def read_stored(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, StoredRun]:
-    """The rows of several runs, in four statements."""
+    """The rows of several runs, in five statements."""
     found = {run_id: StoredRun(None, [], [], []) for run_id in run_ids}
     is_text = backend_of(connection).is_text
     names = [run_id for run_id in run_ids if is_text(run_id)]  # no others are there
     given = {"names": names}
-    heads, records, acted, opened = ask_all(
-        connection, (_HEADS, given), (_RECORDS, given), (_ACTIONS, given), (_CASES, given)
-    )
+    asked = (_HEADS, _RECORDS, _ACTIONS, _CASES, PINNED)
+    answers = ask_all(connection, *((question, given) for question in asked))
+    heads, records, acted, opened, pinned = answers
+    definitions = {row[0]: row for row in pinned}
     for row in heads:
         one = found[row[0]]
         one.head = dict(zip(_HEAD_NAMES, row, strict=False))
+        one.definition = definitions.get(one.head["definition"])
         one.turn = row[_HEAD_SIZE:] if row[_HEAD_SIZE] is not None else None
     for row in records:
         found[row[0]].records.append(row)
@@ -128,16 +131,18 @@ def load_history(
             raise Tampered(f"run {run_id}: its head is missing")
         raise missing_run(connection, keys, run_id)
     try:
-        spec = _definition(connection, specs, run_id, stored.head["definition"])
+        spec = _definition(connection, specs, run_id, stored)
         return verified(keys, spec, run_id, stored)
     except Tampered:
         ensure_all_keys(connection, keys)
         raise
 
 
-def _definition(connection: sa.Connection, specs: Specs, run_id: str, digest: str) -> SagaSpec:
+def _definition(
+    connection: sa.Connection, specs: Specs, run_id: str, stored: StoredRun
+) -> SagaSpec:
     try:
-        return specs.get(connection, digest)
+        return specs.get(connection, stored.head["definition"], stored.definition)
     except Tampered as damage:
         raise Tampered(f"run {run_id}: its {damage.message}") from damage
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -13,13 +14,13 @@ from saga.errors import BadInput, Conflict, Tampered, UnknownRun
 from saga.journal.append import build_append, write_rows
 from saga.journal.backend import backend_of, driver
 from saga.journal.database import Database, Violation
-from saga.journal.definitions import Specs, store_definition
+from saga.journal.definitions import Specs, alike, store_definition
 from saga.journal.history import History, is_recorded, load
-from saga.journal.projection import head_row, seal_head
+from saga.journal.projection import Row, head_row, seal_head
 from saga.journal.records import NewerFormat, Unwritable
-from saga.journal.statements import Question
+from saga.journal.statements import Question, ask_all
 from saga.journal.tables import runs
-from saga.journal.tombstones import purged_conflict, tombstone_of
+from saga.journal.tombstones import TOMBSTONE, purged_conflict, tombstone_in
 from saga.journal.turns import is_free
 from saga.machine.commands import Rejected, Start
 from saga.machine.decide import transition
@@ -48,9 +49,10 @@ def start_run(
         start = replace(start, resource=resource_of(spec.exclusive, start.input))
 
     def work(connection: sa.Connection) -> tuple[History, bool]:
-        if _KNOWN.ask(connection, run_id=start.run_id):
+        known, stored = ask_all(connection, (_KNOWN, {"run_id": start.run_id}), alike(spec))
+        if known:
             return _found(connection, database, spec, start), True
-        return _started(connection, database, spec, text, start), False
+        return _started(connection, database, spec, text, start, stored), False
 
     def happened(connection: sa.Connection, started: tuple[History, bool]) -> bool:
         history, known = started
@@ -77,7 +79,8 @@ def _found(connection: sa.Connection, database: Database, spec: SagaSpec, start:
     try:
         history = load(connection, database.keys, Specs(database.keys), start.run_id)
     except UnknownRun:
-        _ensure_unused(connection, database, spec, start)
+        rows = TOMBSTONE.ask(connection, run_id=start.run_id)
+        _ensure_unused(database, spec, start, rows)
         raise
     _ensure_same(history.state, spec, start)
     return history
@@ -89,9 +92,10 @@ def _started(
     spec: SagaSpec,
     text: str,
     start: Start,
+    stored: list[Row],
 ) -> History:
     now = database.now()
-    if not store_definition(connection, database.keys, spec, text, now):
+    if not store_definition(connection, database.keys, spec, text, now, stored):
         raise Tampered(
             f"definition {spec.digest} is stored here and does not verify",
             remedy="see: saga verify; restore its row from a backup",
@@ -134,8 +138,9 @@ def _insert(
     with backend_of(connection).together(connection):
         database.statements.new_run.run(cursor, [tuple(values[column.name] for column in runs.c)])
         write_rows(cursor, database.statements, [append])
-    # Only now: with its row in place nobody can start, end and purge a run of this id meanwhile.
-    _ensure_unused(connection, database, spec, command)
+        # Last: with its row in place nobody can start, end and purge a run of this id meanwhile.
+        purged = TOMBSTONE.send(connection, {"run_id": command.run_id})
+    _ensure_unused(database, spec, command, purged.fetchall())
     return History(
         spec=spec,
         state=state,
@@ -150,10 +155,8 @@ def _insert(
     )
 
 
-def _ensure_unused(
-    connection: sa.Connection, database: Database, spec: SagaSpec, start: Start
-) -> None:
-    found = tombstone_of(connection, database.keys, start.run_id)
+def _ensure_unused(database: Database, spec: SagaSpec, start: Start, rows: Sequence[Row]) -> None:
+    found = tombstone_in(database.keys, start.run_id, rows)
     if found is not None:
         raise purged_conflict(database.keys, found, spec, start)
 

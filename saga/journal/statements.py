@@ -136,4 +136,4 @@ def ask_all(connection: sa.Connection, *asked: tuple[Question, dict[str, Any]]) 
     """The rows of several questions, none of which changes anything, in one go."""
     with backend_of(connection).together(connection):
         cursors = [question.send(connection, values) for question, values in asked]
-        return [cursor.fetchall() for cursor in cursors]
+    return [cursor.fetchall() for cursor in cursors]  # in there each would be waited for

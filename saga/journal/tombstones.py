@@ -30,12 +30,14 @@ from saga.machine.commands import Start
 from saga.machine.state import RunState
 
 __all__ = [
+    "TOMBSTONE",
     "Tombstone",
     "check_tombstones",
     "count_tombstones",
     "end_of_line",
     "missing_run",
     "purged_conflict",
+    "tombstone_in",
     "tombstone_of",
     "tombstone_rows",
 ]
@@ -46,9 +48,10 @@ _before = tombstones.alias("before")
 _PREVIOUS = (
     sa.select(_before.c.seal).where(_before.c.number == tombstones.c.number - 1).scalar_subquery()
 )
-_ONE = Question(
+TOMBSTONE = Question(
     sa.select(tombstones, _PREVIOUS, _HERE).where(tombstones.c.run_id == sa.bindparam("run_id"))
 )
+"""Asked with the `run_id`."""
 _PINNED = sa.exists().where(definitions.c.digest == tombstones.c.definition)
 _STANDS = sa.exists().where(runs.c.run_id == tombstones.c.run_id)
 _LAST = Question(
@@ -117,11 +120,16 @@ def end_of_line(connection: sa.Connection) -> tuple[int, str]:
 
 def tombstone_of(connection: sa.Connection, keys: Keyring, run_id: str) -> Tombstone | None:
     """What stays of a run, verified; `None` if nothing of that name was purged. `Tampered`."""
-    is_text = backend_of(connection).is_text(run_id)
-    found = _ONE.ask(connection, run_id=run_id) if is_text else []
-    if not found:
+    if not backend_of(connection).is_text(run_id):
         return None
-    *row, previous, here = found[0]
+    return tombstone_in(keys, run_id, TOMBSTONE.ask(connection, run_id=run_id))
+
+
+def tombstone_in(keys: Keyring, run_id: str, rows: Sequence[Row]) -> Tombstone | None:
+    """The same, in the answer to `TOMBSTONE`."""
+    if not rows:
+        return None
+    *row, previous, here = rows[0]
     if not _verifies(keys, row, "" if row[0] == 1 else previous, here):
         raise Tampered(
             f"run {run_id}: it was purged, and its tombstone does not verify",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saga.errors import Conflict, NotAllowed, SagaError
-from saga.inquiries.alive import alive
 from saga.inquiries.runs import noticed
 from saga.inquiries.source import Source
 from saga.journal.transact import ask
@@ -31,8 +30,7 @@ def asked(
         if isinstance(event, DecisionRefused):
             action = answered.history.state.actions[event.key]
             raise NotAllowed(event.why, f"{_LATE[event.why]} ({_by_whom(action)})")
-    live = source.read(lambda connection: alive(connection, source))
-    return noticed(run_view(answered.history), live)
+    return noticed(source, run_view(answered.history))
 
 
 def _by_whom(action: Action) -> str:

@@ -6,17 +6,19 @@ import asyncio
 import json
 import os
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from saga import BadInput, Client, Conflict, DatabaseError, NotAllowed, SagaError, UnknownRun
+from saga.journal.backend import driver
 from saga.journal.formats import FORMAT
 from saga.journal.records import PAYLOAD_LIMIT, seal_record
 from saga.journal.sealing import Keyring
 from tests.client.desk import Desk, Doing
-from tests.databases import files_only
+from tests.databases import files_only, server_only, traced
 
 # ---- start, show, wait
 
@@ -61,6 +63,28 @@ def test_several_threads_use_one_client(desk: Desk) -> None:
     assert len(desk.client.runs()) == 8
 
 
+@server_only
+def test_a_run_that_moves_while_it_is_read_is_not_shown_as_damaged(desk: Desk) -> None:
+    """Its head from before and its journal from after do not fit, and are no damage.
+
+    In a file nobody can come in between: what is read together holds one state of it.
+    """
+
+    class Meddling(list[str]):
+        def append(self, statement: str) -> None:
+            if "FROM journal" in statement and not self:
+                super().append(statement)
+                with closing(Client(desk.url)) as other:
+                    other.cancel("r1", reason="meanwhile")
+
+    desk.start("r1")
+    meddling = Meddling()
+    with desk.client._source.database().connection() as connection:
+        traced(driver(connection), meddling)
+    assert not desk.client.show("r1").damaged
+    assert desk.client.show("r1").outcome == "compensated"
+
+
 def test_wait_inside_a_running_loop_is_refused_with_the_way_to_do_it(desk: Desk) -> None:
     desk.run("r1")
 
@@ -89,6 +113,7 @@ def test_wait_notices_damage_that_nobody_has_set_aside(desk: Desk) -> None:
     desk.start("r1")
     desk.query("UPDATE journal SET body = replace(body, 'itself', 'ITSELF')")
     assert desk.client.wait("r1", 10).damaged
+    assert desk.client.wait("r1", 0).damaged
     desk.broken = True
 
 

@@ -9,8 +9,12 @@ import pytest
 from pydantic import BaseModel
 
 from saga import Call, Client, Effect, NothingToUndo, Saga, Step, input_of
+from saga.clock import Clock
 from saga.errors import Tampered
+from saga.ids import Ids
+from saga.inquiries.source import Source
 from saga.journal.database import Database
+from saga.journal.sealing import Keyring
 from tests.databases import Databases
 from tests.journal.world import opened
 
@@ -71,12 +75,43 @@ def test_the_tuning_of_who_started_last_is_the_stored_one(
     other.close()
 
 
-@pytest.mark.parametrize(
+def test_who_has_read_it_before_sees_the_tuning_of_who_started_last(
+    url: str, client: Client
+) -> None:
+    source = Source(url, Keyring(), Clock(), Ids())
+
+    def timeout() -> float:
+        spec = source.read(lambda c: source.specs().get(c, OURS.digest()))
+        return float(spec.steps[0].effect.timeout)
+
+    assert [timeout(), timeout()] == [10, 10]
+    client.start(THEIRS, {"id": "i"}, run_id="second")
+    assert timeout() == 20
+    client.start(OURS, {"id": "i"}, run_id="third")
+    assert timeout() == 10
+    source.close()
+
+
+altered = pytest.mark.parametrize(
     "change", ["spec = replace(spec, 'act', 'cat')", "stored_at = stored_at + 1", "seal = ''"]
 )
+
+
+@altered
 def test_an_altered_one_is_noticed_by_a_client_that_knows_the_saga(
     client: Client, database: Database, change: str
 ) -> None:
     database.write(lambda c: c.exec_driver_sql(f"UPDATE definitions SET {change}"))
     with pytest.raises(Tampered, match="does not verify"):
         client.start(OURS, {"id": "i"}, run_id="second")
+
+
+@altered
+def test_an_altered_one_is_noticed_by_a_client_that_has_read_it_before(
+    client: Client, database: Database, change: str
+) -> None:
+    assert not client.show("first").damaged
+    database.write(lambda c: c.exec_driver_sql(f"UPDATE definitions SET {change}"))
+    assert client.show("first").damaged
+    with pytest.raises(Tampered, match="does not verify"):
+        client.cancel("first", reason="enough")
