@@ -1,8 +1,8 @@
 """The section `recovery`: an orchestrator dies with thousands of calls in flight.
 
 Another one stands by. It is measured from the signal on: `killed` (SIGKILL; on SQLite a file lock
-tells at once that the process is gone) and `stopped` (SIGSTOP: it may come back, so its lease has
-to pass). At the end the laws are checked against what really landed.
+tells at once that the process is gone, on a server its lease has to pass) and `stopped` (SIGSTOP:
+it may come back, so there too). At the end the laws are checked against what really landed.
 """
 
 from __future__ import annotations
@@ -10,31 +10,36 @@ from __future__ import annotations
 import signal
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.figures import table
 from benchmarks.held_up import READY, Ledger, Numbered, numbered
+from benchmarks.metering import fresh
 from benchmarks.options import Options
 from benchmarks.processes import orchestrator, stop_between_writes, until
 from benchmarks.progress import Counter, say
 from benchmarks.report import Report
 from saga import Client
+from saga.journal.postgres import connect, parameters
 from saga.journal.sqlite import library
 from saga.testing import Violation, check_laws
+from tests.postgres.server import served
 
 __all__ = ["measure_recovery"]
+
+_Place: TypeAlias = Callable[[Path], AbstractContextManager[str]]
 
 _PATIENCE = 1800.0
 _LOOK_SECONDS = 0.05
 _COMES_BACK_SECONDS = 2.0
-_HEADS = ("", "runs", "lease", "first", "taken up", "ended", "resent", "completed", "laws broken")
+_HEADS = ("", "runs", "lease", "first", "taken up", "ended", "resent", "completed", "broken")
 _NOTES = """Seconds from the signal. taken up: no run belongs to the lost process any more. Of its
-calls half had landed, half had not. resent: charges that were sent a second time. The goal is the
-lease and 5 seconds."""
+calls half had landed, half had not. resent: charges that were sent a second time; broken: laws. The
+goal is the lease and 5 seconds. killed, server: on PostgreSQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,17 @@ class _Recovery:
 
 
 def measure_recovery(options: Options) -> Report:
-    """Killed, then stopped."""
+    """Killed, then stopped, then killed on a server that it starts."""
     report = Report("recovery", notes=[_NOTES])
-    for how, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
-        with tempfile.TemporaryDirectory(prefix="recovery-", dir=options.folder) as folder:
-            one, broken = _recovered(options, Path(folder), how, number)
+    ways: tuple[tuple[str, _Place, int], ...] = (
+        ("killed", _file, signal.SIGKILL),
+        ("stopped", _file, signal.SIGSTOP),
+        ("killed, server", _server, signal.SIGKILL),
+    )
+    for how, place, number in ways:
+        folder = tempfile.TemporaryDirectory(prefix="recovery-", dir=options.folder)
+        with folder as name, place(Path(name)) as url:
+            one, broken = _recovered(options, url, Path(name), how, number)
         report.figures.append(one)
         report.notes += [f"{how}: {violation}" for violation in broken[:10]]
         report.failed |= bool(broken) or one.completed != one.runs
@@ -63,17 +74,28 @@ def measure_recovery(options: Options) -> Report:
     return report
 
 
+@contextmanager
+def _file(folder: Path) -> Iterator[str]:
+    yield f"sqlite:///{folder / 'saga.db'}"
+
+
+@contextmanager
+def _server(_folder: Path) -> Iterator[str]:
+    with served(fsync=True) as server, fresh(server) as url:
+        yield url
+
+
 def _recovered(
-    options: Options, folder: Path, how: str, number: int
+    options: Options, url: str, folder: Path, how: str, number: int
 ) -> tuple[_Recovery, list[str]]:
-    url, runs, ledger = f"sqlite:///{folder / 'saga.db'}", options.killed, folder / "ledger"
+    runs, ledger = options.killed, folder / "ledger"
     with closing(Client(url)) as client:
         counter = Counter("starting runs", runs)
         for one in range(runs):
             client.start(numbered, Numbered(number=one), run_id=f"r-{one:08d}")
             counter.reached(one + 1)
-    with closing(_Watch(folder / "saga.db")) as watch:
-        times = _times(options, folder, watch, how, number)
+    with closing(_Watch(url)) as watch:
+        times = _times(options, url, folder, watch, how, number)
         completed, resent = watch.completed(), watch.resent()
     say("checking the laws")
     broken = [f"law {one.law}, {one.run_id}: {one.detail}" for one in _broken(url, ledger)]
@@ -81,10 +103,10 @@ def _recovered(
 
 
 def _times(
-    options: Options, folder: Path, watch: _Watch, how: str, number: int
+    options: Options, url: str, folder: Path, watch: _Watch, how: str, number: int
 ) -> tuple[float, float, float]:
     """Seconds from the signal until the first run, and all, have another owner; until all ended."""
-    runs, words = options.killed, ["benchmarks.held_up", f"sqlite:///{folder / 'saga.db'}"]
+    runs, words = options.killed, ["benchmarks.held_up", url]
     words += [str(runs), str(options.lease)]
     env = {"SAGA_BENCH_LEDGER": str(folder / "ledger")}
     lost_log, heir_log = folder / "lost.log", folder / "heir.log"
@@ -117,9 +139,8 @@ def _broken(url: str, path: Path) -> list[Violation]:
 class _Watch:
     """Looks at the tables from outside, as any reader may."""
 
-    def __init__(self, path: Path) -> None:
-        uri = f"file:{path}?mode=ro"
-        self._connection: Any = library.connect(uri, uri=True, isolation_level=None, timeout=30)
+    def __init__(self, url: str) -> None:
+        self._connection = _connected(url)
 
     def close(self) -> None:
         self._connection.close()
@@ -138,7 +159,8 @@ class _Watch:
         return self._count("SELECT count(*) FROM actions WHERE step='charge' AND state='sending'")
 
     def owned_by(self, owner: str) -> int:
-        return self._count("SELECT count(*) FROM runs WHERE owner=?", owner)
+        found = self._connection.execute("SELECT owner, count(*) FROM runs GROUP BY owner")
+        return int(dict(found.fetchall()).get(owner, 0))
 
     def ended(self) -> int:
         return self._count("SELECT count(*) FROM runs WHERE phase='ended'")
@@ -149,8 +171,15 @@ class _Watch:
     def resent(self) -> int:
         return self._count("SELECT count(*) FROM actions WHERE step='charge' AND attempts > 1")
 
-    def _count(self, query: str, *values: str) -> int:
-        return int(self._connection.execute(query, values).fetchone()[0])
+    def _count(self, query: str) -> int:
+        return int(self._connection.execute(query).fetchone()[0])
+
+
+def _connected(url: str) -> Any:
+    path = url.removeprefix("sqlite:///")
+    if path == url:
+        return connect(parameters(url))
+    return library.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=30)
 
 
 def _row(one: _Recovery) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ class PostgresBackend:
         driver(connection).execute("COMMIT", prepare=False)
 
     def announce(self, connection: sa.Connection) -> None:
-        driver(connection).execute(ANNOUNCE)
+        driver(connection).execute(ANNOUNCE, prepare=True)
 
     def rollback(self, connection: sa.Connection) -> None:
         if connection.invalidated:
@@ -178,10 +178,13 @@ class PostgresBackend:
 
         What is switched off so counts as dear, and what is dear would be compiled first (JIT).
         """
-        driver(connection).execute(_GROWTH)
+        driver(connection).execute(_GROWTH, prepare=True)
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:
+        # What is prepared in a pipeline is so from its first use on. One that the driver counts
+        # before it prepares it would be taken for prepared, though the server had skipped that
+        # after a fault, and fail from then on.
         with races(), driver(connection).pipeline():
             yield
 
@@ -217,7 +220,7 @@ class PostgresBackend:
         def ask(raw: Any, values: dict[str, Any]) -> Any:
             given = [values[name] if name in values else fixed[name] for name in names]
             parameters = [texts(one) if isinstance(one, list) else one for one in given]
-            return raw.execute(text, parameters, binary=True)
+            return raw.execute(text, parameters, binary=True, prepare=True)
 
         return ask
 

@@ -150,7 +150,7 @@ class ArrayStatement:
     def run(self, cursor: Any, rows: Sequence[Row]) -> None:
         """Execute for every row."""
         if rows:
-            cursor.execute(self.text, self._arrays(rows))
+            cursor.execute(self.text, self._arrays(rows), prepare=True)
 
     def ensure(self, cursor: Any, rows: Sequence[Row]) -> None:
         """The same; `Conflict` unless each changes a row.
@@ -160,7 +160,8 @@ class ArrayStatement:
         """
         if rows:
             with races():
-                cursor.execute(self._ensured, [*self._arrays(rows), _Whole(_BIG(len(rows)))])
+                given = [*self._arrays(rows), _Whole(_BIG(len(rows)))]
+                cursor.execute(self._ensured, given, prepare=True)
 
     def _arrays(self, rows: Sequence[Row]) -> list[bytes]:
         columns = zip(*rows, strict=True)

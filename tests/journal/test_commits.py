@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -101,6 +102,29 @@ def test_a_record_that_the_database_refuses_fails_that_run_only(database: Databa
     assert failed["r3"] is not None
     assert not failed["r3"].conflict
     assert versions(database) == {"r0": 2, "r1": 2, "r2": 2, "r3": 1, "r4": 2}
+
+
+@pytest.mark.parametrize("before", range(8))
+def test_after_a_record_that_fails_the_next_ones_are_written(
+    database: Database, url: str, before: int
+) -> None:
+    """However often the connection has written before: what is prepared there may not be yet."""
+    client = Client(url)
+    for number in range(5, 5 + before):
+        client.start(trip, {"id": "t", "mode": "fine"}, run_id=f"r{number}")
+    good = [cancelling(database, f"r{number}") for number in range(5 + before)]
+    client.cancel("r0", reason="first", actor="bob")
+    client.close()
+    lost, refused, *good = good
+    refused.head = ("no phase", *refused.head[1:])
+    outcomes = SimpleQueue[Outcome]()
+    writer = Writer(database, outcomes.put)
+    writer.start()
+    for append in [*good[:before], lost, good[before], refused, good[before + 1]]:
+        writer.append([append])
+        ((_, failure),) = outcomes.get(timeout=30)
+        assert (failure is None) == (append in good), failure
+    writer.close(30)
 
 
 def test_two_actions_under_one_key_are_impossible(databases: Databases, copy: Copy) -> None:
