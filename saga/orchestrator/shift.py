@@ -88,7 +88,6 @@ class Shift:
         self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
         self._background, self._nap = Background(), Nap()
         self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
-        self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._data_version = 0
         self._looked_at, self._rested_at = 0.0, 0.0  # unix seconds, monotonic
@@ -179,6 +178,7 @@ class Shift:
                 stuck=stuck,
                 refused=refused,
                 room=room,
+                circle=self._room.circle,
                 settling=settling,
                 held=self._runner.runs,
                 skip=self._skip,
@@ -203,8 +203,6 @@ class Shift:
         if survey.paused != self._runner.brake.paused:
             self._runner.brake.paused = survey.paused
             self._runner.touch_all()
-        # A look without room says nothing about what waits.
-        self._more = self._more if settling else survey.takeup.full
         self._next_due, self._looked_at = survey.next_due, survey.at
         # However much others write, looking takes half of our time at the most.
         ended = self._clock.monotonic()
@@ -221,7 +219,7 @@ class Shift:
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         changing = self._hints.changing()
         while not self.over and self._clock.monotonic() < until:
-            if any(end() for end in ends) or (self._more and self._room.left >= self._room.half):
+            if any(end() for end in ends) or self._room.worthwhile:
                 return
             if due != self._due() and self._due() <= self._clock.now():
                 return
@@ -235,7 +233,7 @@ class Shift:
 
     def _gone(self) -> None:
         """A run less is held."""
-        if not self._runner.runs or (self._more and self._room.left >= self._room.half):
+        if not self._runner.runs or self._room.worthwhile:
             self._nap.end()
 
     def _due(self) -> float:
@@ -254,7 +252,7 @@ class Shift:
         return (
             not self._runner.caller.busy
             and not self._background
-            and not self._more
+            and not self._room.circle.crowded
             and self._due() > horizon
             and self._runner.rests(horizon)
         )
