@@ -38,15 +38,15 @@ __all__ = [
 ]
 
 
-# Which heads may be claimed by one who has these definitions.
-_CAPABLE = sa.and_(
-    # An expression, or the index of parties would be taken for it and all that waits be sorted.
-    runs.c.definition.concat(sa.literal_column("''")).in_(listed("digests")),
-    runs.c.quarantined_at.is_(None),
+_SOUND = sa.and_(
+    # Not by IS NULL, or the index of parties might be taken for it, and all that waits be sorted.
+    sa.func.coalesce(runs.c.quarantined_at, sa.literal_column("-1")) < sa.literal_column("0"),
     # An altered id may be such that no statement can name it. It waits for `verify`, alone.
     Nameable(runs.c.run_id),
     runs.c.run_id.not_in(listed("skip")),
 )
+# Which heads may be claimed by one who has these definitions.
+_CAPABLE = sa.and_(runs.c.definition.in_(listed("digests")), _SOUND)
 _OWNERS = sa.select(runs.c.owner).where(runs.c.owner.is_not(None)).distinct()
 _ALIVE = sa.select(orchestrators.c.id).where(orchestrators.c.state != "dead")
 _GONE = _OWNERS.except_(_ALIVE)  # the dead, and names that nobody has: no record vouches for them
@@ -54,11 +54,8 @@ _DUE = runs.c.due_at <= sa.bindparam("now")
 _OURS = runs.c.owner == sa.bindparam("own")
 _LIMIT: sa.BindParameter[int] = sa.bindparam("limit")
 
-_HEADS = (
-    sa.select(runs.c.run_id, runs.c.owner)
-    .where(_CAPABLE)
-    .with_for_update(of=runs, skip_locked=True)
-)
+_LOCKED = sa.select(runs.c.run_id, runs.c.owner).with_for_update(of=runs, skip_locked=True)
+_HEADS = _LOCKED.where(_CAPABLE)
 _MINE = Question(_HEADS.where(_OURS, _DUE))
 _MOVING = sa.or_(runs.c.phase != "ended", runs.c.due_at.is_not(None))  # or watched to its end
 _OPEN = actions.c.state.in_(["sending", "unknown"])
@@ -70,7 +67,7 @@ _LEFT, _LEFT_SETTLING = Question(_LEFT_OVER), Question(_LEFT_OVER.where(_SETTLIN
 _UNOWNED = _HEADS.where(runs.c.owner.is_(None))
 _OLDEST = _UNOWNED.where(_DUE).order_by(runs.c.due_at).limit(_LIMIT)
 _FREE, _FREE_SETTLING = Question(_OLDEST), Question(_OLDEST.where(_SETTLING))
-_SHARES = sharing(_UNOWNED)
+_SHARES = sharing(_LOCKED.where(_SOUND))
 _IN_TURN = Question(_UNOWNED.where(runs.c.run_id.in_(listed("names"))))
 _TAKE = Question(
     runs.update()

@@ -75,7 +75,7 @@ class Circle:
 
 
 def sharing(heads: sa.Select[Any]) -> Question:
-    """The shares of the next parties; `heads` are the runs that nobody has and that we can run.
+    """The shares of the next parties; `heads` are those that may be claimed, whoever has them.
 
     A row has a party and one of its runs; a party of which there is nothing to take has one row.
     """
@@ -87,7 +87,7 @@ def sharing(heads: sa.Select[Any]) -> Question:
     # and go through all that waits of others.
     some = (
         heads.with_only_columns(runs.c.run_id, runs.c.tenant, runs.c.due_at)
-        .where(runs.c.due_at.is_not(None))
+        .where(_waits(runs))
         .where(runs.c.definition == party.c.definition, runs.c.tenant >= party.c.tenant)
         .where(party.c.due_at <= _NOW)
         .order_by(runs.c.tenant, runs.c.due_at)

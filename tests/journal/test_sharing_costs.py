@@ -7,56 +7,59 @@ import re
 import pytest
 
 from saga.journal.backend import driver
-from saga.journal.ownership import claim
+from saga.journal.ownership import claim, outlook
 from saga.journal.sharing import Circle
 from tests.databases import files_only, server_only, traced
 from tests.journal.parties import FOREIGN, LATER, NOW, ORDERS, OURS, ROOM, TRIPS, Waiting
 
 
-def question(waiting: Waiting) -> tuple[str, int]:
-    """The statement that finds the shares, as the server gets it; how many values it has."""
-    statements = list[str]()
+def planned(waiting: Waiting, plan: str) -> dict[str, str]:
+    """The plan of each question about heads that nobody has: the shares, oldest, earliest."""
+    statements, found = list[str](), dict[str, str]()
     with waiting.database.connection() as connection, waiting.database.turn(connection):
-        traced(driver(connection), statements)
-        claim(connection, "me", OURS, now=NOW, limit=ROOM, held=(), circle=Circle(crowded=True))
-    (text,) = (one for one in statements if "RECURSIVE" in one)
-    return text, text.count("%b")
-
-
-@server_only
-@pytest.mark.parametrize("plan", ["force_generic_plan", "force_custom_plan"])
-@pytest.mark.parametrize("count", [0, 3000])
-def test_the_shares_are_found_by_their_index_alone(waiting: Waiting, plan: str, count: int) -> None:
-    """Whatever the server knows of the table, and also once it keeps the plan."""
-    text, values = question(waiting)
-    for number in range(values):
-        text = text.replace("%b", f"${number + 1}", 1)
-    waiting.add("", count, due=0.0)
-    with waiting.database.connection() as connection:
-        if count:
-            driver(connection).execute("VACUUM ANALYZE runs", prepare=False)
-        with waiting.database.turn(connection):
-            raw = driver(connection)
-            raw.execute(f"SET LOCAL plan_cache_mode = {plan}")
-            raw.execute(f"PREPARE shares AS {text}", prepare=False)
+        raw, circle = driver(connection), Circle(crowded=True)
+        traced(raw, statements)
+        claim(connection, "me", OURS, now=NOW, limit=ROOM, held=(), circle=circle)
+        outlook(connection, "me", OURS, now=NOW, skip=())
+        raw.execute(f"SET LOCAL plan_cache_mode = {plan}", prepare=False)
+        for text in [one for one in statements if "runs.owner IS NULL" in one]:
+            for number in range(text.count("%b")):
+                text = text.replace("%b", f"${number + 1}", 1)  # noqa: PLW2901
+            raw.execute(f"PREPARE asked AS {text}", prepare=False)
             (types,) = raw.execute(
-                "SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'shares'",
+                "SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'asked'",
                 prepare=False,
             ).fetchone()
             given = ", ".join(_value(kind) for kind in types)
-            rows = raw.execute(f"EXPLAIN EXECUTE shares ({given})", prepare=False).fetchall()
-    found = " ".join(row[0] for row in rows)
-    assert "Seq Scan" not in found
-    assert set(re.findall(r"using (\w+)|Index Scan on (ix_runs\w+)", found)) <= {
-        ("ix_runs_party", ""),
-        ("pk_runs", ""),
-        ("pk_definitions", ""),
-    }
+            rows = raw.execute(f"EXPLAIN EXECUTE asked ({given})", prepare=False).fetchall()
+            raw.execute("DEALLOCATE asked", prepare=False)
+            name = "shares" if "RECURSIVE" in text else "earliest" if "min(" in text else "oldest"
+            found[name] = " ".join(row[0] for row in rows)
+    return found
 
 
 def _value(kind: str) -> str:
     known = {"text": f"'{TRIPS}'", "text[]": f"ARRAY['{TRIPS}', '{ORDERS}']"}
     return known.get(kind, "5")
+
+
+@server_only
+@pytest.mark.parametrize("plan", ["force_generic_plan", "force_custom_plan"])
+@pytest.mark.parametrize(("count", "analyzed"), [(0, False), (3000, False), (3000, True)])
+def test_each_question_of_a_claim_goes_by_its_own_index(
+    waiting: Waiting, plan: str, count: int, *, analyzed: bool
+) -> None:
+    """Whatever the server knows of the table, and also once it keeps the plan."""
+    waiting.add("", count, due=0.0)
+    if analyzed:
+        with waiting.database.connection() as connection:
+            driver(connection).execute("VACUUM ANALYZE runs", prepare=False)
+    plans = planned(waiting, plan)
+    assert set(plans) == {"shares", "oldest", "earliest"}
+    used = {name: {*re.findall(r" (ix_\w+|pk_\w+)", found)} for name, found in plans.items()}
+    assert "Seq Scan" not in "".join(plans.values())
+    assert used["shares"] <= {"ix_runs_party", "pk_runs", "pk_definitions"}
+    assert used["oldest"] == used["earliest"] == {"ix_runs_claim"}
 
 
 @files_only
