@@ -21,6 +21,7 @@ from saga import Client
 from saga.journal.database import Database
 from saga.journal.ownership import claim
 from saga.journal.sealing import Keyring
+from saga.journal.sharing import Circle
 from saga.journal.takeup import take_up
 
 __all__ = ["WAITING", "Answer", "asked", "questions_table"]
@@ -110,7 +111,8 @@ def _claimed(database: Database) -> float:
     digests = [saga.digest() for saga in app.sagas]
 
     def work(connection: Any) -> list[Any]:
-        return claim(connection, _OWNER, digests, now=database.now(), limit=_CLAIM, held=())
+        now, circle = database.now(), Circle()
+        return claim(connection, _OWNER, digests, now=now, limit=_CLAIM, held=(), circle=circle)
 
     return _looked_at(database, work)
 
@@ -127,6 +129,7 @@ def _taken_up(database: Database) -> float:
             now=database.now(),
             limit=_CLAIM,
             held=(),
+            circle=Circle(),
             skip=(),
             turns=(),
             settling=False,

@@ -3,6 +3,7 @@
 One row a process start. A process that nobody has seen beat for its own lease counts as dead, and
 its runs are claimed by the survivors; where the backend can tell at once that a process is gone,
 they need not wait. A claim gives a higher fence and no right to act: the history is verified first.
+Once more is due than there is room for, those who wait share the room (`sharing`).
 Runs that somebody else is about to claim or to write to are passed over, not waited for.
 """
 
@@ -18,6 +19,7 @@ import sqlalchemy as sa
 
 from saga.journal.backend import backend_of
 from saga.journal.pauses import PAUSED
+from saga.journal.sharing import Circle, sharing
 from saga.journal.statements import Nameable, Question, ask_all, listed
 from saga.journal.tables import actions, orchestrators, runs
 
@@ -36,14 +38,15 @@ __all__ = [
 ]
 
 
-# Which heads may be claimed by one who has these definitions.
-_CAPABLE = sa.and_(
-    runs.c.definition.in_(listed("digests")),
-    runs.c.quarantined_at.is_(None),
+_SOUND = sa.and_(
+    # Not by IS NULL, or the index of parties might be taken for it, and all that waits be sorted.
+    sa.func.coalesce(runs.c.quarantined_at, sa.literal_column("-1")) < sa.literal_column("0"),
     # An altered id may be such that no statement can name it. It waits for `verify`, alone.
     Nameable(runs.c.run_id),
     runs.c.run_id.not_in(listed("skip")),
 )
+# Which heads may be claimed by one who has these definitions.
+_CAPABLE = sa.and_(runs.c.definition.in_(listed("digests")), _SOUND)
 _OWNERS = sa.select(runs.c.owner).where(runs.c.owner.is_not(None)).distinct()
 _ALIVE = sa.select(orchestrators.c.id).where(orchestrators.c.state != "dead")
 _GONE = _OWNERS.except_(_ALIVE)  # the dead, and names that nobody has: no record vouches for them
@@ -51,11 +54,8 @@ _DUE = runs.c.due_at <= sa.bindparam("now")
 _OURS = runs.c.owner == sa.bindparam("own")
 _LIMIT: sa.BindParameter[int] = sa.bindparam("limit")
 
-_HEADS = (
-    sa.select(runs.c.run_id, runs.c.owner)
-    .where(_CAPABLE)
-    .with_for_update(of=runs, skip_locked=True)
-)
+_LOCKED = sa.select(runs.c.run_id, runs.c.owner).with_for_update(of=runs, skip_locked=True)
+_HEADS = _LOCKED.where(_CAPABLE)
 _MINE = Question(_HEADS.where(_OURS, _DUE))
 _MOVING = sa.or_(runs.c.phase != "ended", runs.c.due_at.is_not(None))  # or watched to its end
 _OPEN = actions.c.state.in_(["sending", "unknown"])
@@ -64,9 +64,11 @@ _SETTLING = sa.or_(
 )
 _LEFT_OVER = _HEADS.where(runs.c.owner.in_(_GONE), _MOVING).limit(_LIMIT)
 _LEFT, _LEFT_SETTLING = Question(_LEFT_OVER), Question(_LEFT_OVER.where(_SETTLING))
-_UNOWNED = _HEADS.where(runs.c.owner.is_(None), _DUE).order_by(runs.c.due_at).limit(_LIMIT)
-_FREE, _FREE_SETTLING = Question(_UNOWNED), Question(_UNOWNED.where(_SETTLING))
-_IN_TURN = Question(_HEADS.where(runs.c.owner.is_(None), runs.c.run_id.in_(listed("names"))))
+_UNOWNED = _HEADS.where(runs.c.owner.is_(None))
+_OLDEST = _UNOWNED.where(_DUE).order_by(runs.c.due_at).limit(_LIMIT)
+_FREE, _FREE_SETTLING = Question(_OLDEST), Question(_OLDEST.where(_SETTLING))
+_SHARES = sharing(_LOCKED.where(_SOUND))
+_IN_TURN = Question(_UNOWNED.where(runs.c.run_id.in_(listed("names"))))
 _TAKE = Question(
     runs.update()
     .values(owner=sa.bindparam("own"), fence=runs.c.fence + 1)
@@ -179,31 +181,36 @@ def claim(
     now: float,
     limit: int,
     held: Collection[str],
+    circle: Circle,
     skip: Collection[str] = (),
     turns: Collection[str] = (),
     settling: bool = False,
 ) -> list[Claimed]:
-    """Take runs that are due, left over by the dead, or ours and forgotten; oldest due first.
+    """Take runs that are ours and forgotten, left over by the dead, or due.
 
-    `digests`: the definitions that we can run; `held`: runs that we have in memory; `skip`: runs
-    that we cannot run all the same; `turns`: runs whose turn it is, whether or not they are due;
-    `settling`: only runs that wind down or have something unknown.
+    `digests`: the definitions that we can run; `held`: runs that we have in memory; `circle`: how
+    those that nobody has share the room; `skip`: runs that we cannot run all the same; `turns`:
+    runs whose turn it is, whether or not they are due; `settling`: only runs that wind down or have
+    something unknown, oldest due first.
     """
     if limit <= 0:
         return []
     can = {"digests": list(digests), "skip": list(skip)}
     given = {"own": own, "now": now, "limit": limit, **can}
-    mine, left, free = ask_all(
-        connection,
+    asked = [
         (_MINE, given),
         (_LEFT_SETTLING if settling else _LEFT, given),
         (_FREE_SETTLING if settling else _FREE, given),
-    )
-    forgotten = [row for row in mine if row[0] not in held]
-    if turns:
-        due = [row for row in free if row[0] not in turns]
-        free = [*_IN_TURN.ask(connection, names=list(turns), **can), *due]
-    rows = [*forgotten, *left, *free][:limit]
+    ]
+    if circle.crowded and not settling:
+        asked.append((_SHARES, given | circle.place))
+    mine, left, free, *shares = ask_all(connection, *asked)
+    in_turn = _IN_TURN.ask(connection, names=list(turns), **can) if turns else []
+    rows = [row for row in mine if row[0] not in held] + left
+    rows += circle.served(in_turn, *shares, due=free, room=max(limit - len(rows), 0))
+    if not settling:
+        circle.crowded = len(rows) >= limit
+    rows = rows[:limit]
     if not rows:
         return []
     fences = _take(connection, own, [run_id for run_id, _ in rows])

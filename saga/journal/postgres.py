@@ -20,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from saga.errors import DatabaseError
 
 __all__ = [
+    "PLANS_FOR_GROWTH",
     "begin",
     "connect",
     "is_lost",
@@ -31,6 +32,11 @@ __all__ = [
     "passes",
 ]
 
+PLANS_FOR_GROWTH = (
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
+    " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
+)
+"""For this transaction; what is planned then may be kept for longer."""
 _LOCK_SECONDS = 30.0
 _IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
 _OLDEST = 150000

@@ -25,7 +25,7 @@ from saga.journal.backend import Asked, Turn, driver
 from saga.journal.postgres_hints import ANNOUNCE, Notices
 from saga.journal.postgres_rows import ArrayStatement, races, register, texts
 from saga.journal.server_clock import ServerClock
-from saga.journal.statements import Nameable
+from saga.journal.statements import Nameable, OneOf
 
 __all__ = ["PostgresBackend"]
 
@@ -33,10 +33,6 @@ _DIALECT = psycopg_dialect.dialect(paramstyle="format")  # type: ignore[no-untyp
 _LISTED = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_\w+\]\)")
 _CAST = re.compile(r"%s::(TEXT|VARCHAR)( COLLATE \"C\")?")
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended(%b, 0))"
-_GROWTH = (
-    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
-    " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
-)
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
 
@@ -178,13 +174,12 @@ class PostgresBackend:
 
         What is switched off so counts as dear, and what is dear would be compiled first (JIT).
         """
-        driver(connection).execute(_GROWTH, prepare=True)
+        driver(connection).execute(postgres.PLANS_FOR_GROWTH, prepare=True)
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:
-        # What is prepared in a pipeline is so from its first use on. One that the driver counts
-        # before it prepares it would be taken for prepared, though the server had skipped that
-        # after a fault, and fail from then on.
+        # What is asked in one is prepared from its first use on: of what is prepared later the
+        # driver does not notice that the server has skipped it after a fault.
         with races(), driver(connection).pipeline():
             yield
 
@@ -297,3 +292,9 @@ class _NoLife:
 @compiles(Nameable, "postgresql")
 def _nameable(_element: Nameable, _compiler: Any, **_options: Any) -> str:
     return "true"  # the server takes no id that it would not give back
+
+
+@compiles(OneOf, "postgresql")
+def _one_of(element: OneOf, compiler: Any, **options: Any) -> str:
+    column, found = (compiler.process(one, **options) for one in (element.column, element.found))
+    return f"{column} = ANY (ARRAY{found})"

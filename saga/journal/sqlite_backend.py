@@ -25,7 +25,7 @@ from saga.journal.backend import RACE_LOST, Asked, Turn, driver
 from saga.journal.presence import Presence
 from saga.journal.projection import Row
 from saga.journal.sqlite_signs import FileHints, LifeLock
-from saga.journal.statements import Nameable
+from saga.journal.statements import Nameable, OneOf
 
 __all__ = ["SqliteBackend"]
 
@@ -283,3 +283,9 @@ class _Statement:
 def _nameable(element: Nameable, compiler: Any, **options: Any) -> str:
     """What was altered may be bytes that no statement can name."""
     return f"({compiler.process(element.column, **options)} NOT GLOB '*[^A-Za-z0-9._:-]*')"
+
+
+@compiles(OneOf, "sqlite")
+def _one_of(element: OneOf, compiler: Any, **options: Any) -> str:
+    column, found = (compiler.process(one, **options) for one in (element.column, element.found))
+    return f"{column} IN {found}"

@@ -15,7 +15,7 @@ from saga.journal.backend import Asked, Backend, Statement, backend_of
 from saga.journal.projection import Row
 from saga.journal.tables import actions, cases, journal, runs, tombstones, turns
 
-__all__ = ["Nameable", "Question", "Statements", "ask_all", "listed"]
+__all__ = ["Nameable", "OneOf", "Question", "Statements", "ask_all", "listed"]
 
 _HEAD_VALUES = (
     "phase",
@@ -110,6 +110,24 @@ class Nameable(sa.ColumnElement[bool]):
 
     def __init__(self, column: sa.ColumnElement[str]) -> None:
         self.column = column
+
+
+class OneOf(sa.ColumnElement[bool]):
+    """Whether what stands in a column is one of those that a query finds.
+
+    The query is asked for each row of the one around it. A plain `IN` would do, were it not that
+    PostgreSQL then goes through the whole table.
+    """
+
+    inherit_cache: bool | None = False
+    type: sa.types.TypeEngine[bool] = sa.Boolean()
+
+    def __init__(self, column: sa.ColumnElement[str], found: sa.Select[Any]) -> None:
+        self.column = column
+        self.found = found.scalar_subquery()
+
+    def self_group(self, against: Any = None) -> Any:  # noqa: ARG002  as in SQLAlchemy
+        return self  # no comparison with TRUE, which would hide it from the planner
 
 
 class Question:

@@ -21,7 +21,7 @@ __all__ = [
     "turns",
 ]
 
-SCHEMA = "0003"  # the Alembic revision that these tables are
+SCHEMA = "0004"  # the Alembic revision that these tables are
 
 instance = table(
     "instance",
@@ -92,12 +92,18 @@ runs = table(
     postgresql_with={"autovacuum_vacuum_scale_factor": 0.01},
 )
 
-# What may be claimed. Owned and ended runs are in neither index, so that both stay small.
+# What may be claimed, by due time and by party (`sharing`). Owned and ended runs are in none of
+# these indexes, so that all stay small.
+_FREE = sa.and_(runs.c.owner.is_(None), runs.c.due_at.is_not(None))
+_PARTY = sa.and_(_FREE, runs.c.quarantined_at.is_(None))
+sa.Index("ix_runs_claim", runs.c.due_at, sqlite_where=_FREE, postgresql_where=_FREE)
 sa.Index(
-    "ix_runs_claim",
+    "ix_runs_party",
+    runs.c.definition,
+    runs.c.tenant,
     runs.c.due_at,
-    sqlite_where=sa.and_(runs.c.owner.is_(None), runs.c.due_at.is_not(None)),
-    postgresql_where=sa.and_(runs.c.owner.is_(None), runs.c.due_at.is_not(None)),
+    sqlite_where=_PARTY,
+    postgresql_where=_PARTY,
 )
 sa.Index(
     "ix_runs_owner",

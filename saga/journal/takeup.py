@@ -16,11 +16,12 @@ from saga.errors import Tampered, UnknownRun
 from saga.journal.append import Hold, build_append, write_appends
 from saga.journal.backend import backend_of, driver
 from saga.journal.definitions import Specs
-from saga.journal.history import History, load_history, read_stored
+from saga.journal.history import History, StoredRun, load_history, read_stored
 from saga.journal.ownership import claim
 from saga.journal.quarantine import set_aside
 from saga.journal.records import NewerFormat
 from saga.journal.sealing import Keyring
+from saga.journal.sharing import Circle
 from saga.journal.statements import Statements
 from saga.journal.tables import runs
 from saga.machine.commands import Rejected, TakeTurn, name_of
@@ -40,12 +41,11 @@ class Taken:
 
 @dataclass(slots=True)
 class Takeup:
-    """What one claim brought. `full`: there was as much as we asked for, so there may be more."""
+    """What one claim brought."""
 
     taken: list[Taken] = field(default_factory=list)
     unable: list[str] = field(default_factory=list)  # of a newer version, or takes no mark
     damaged: list[str] = field(default_factory=list)
-    full: bool = False
 
 
 def take_up(
@@ -58,6 +58,7 @@ def take_up(
     limit: int,
     held: Collection[str],
     skip: Collection[str],
+    circle: Circle,
     turns: Collection[str],
     settling: bool,
     statements: Statements,
@@ -73,31 +74,46 @@ def take_up(
         now=now,
         limit=limit,
         held=held,
+        circle=circle,
         skip=skip,
         turns=turns,
         settling=settling,
     )
-    takeup = Takeup(full=len(claimed) >= limit > 0)
+    takeup = Takeup()
     if not claimed:
         return takeup
     cache = Specs(keys, specs)
     stored = read_stored(connection, [run.run_id for run in claimed])
     for run in claimed:
-        try:
-            history = load_history(connection, keys, cache, run.run_id, stored[run.run_id])
-        except NewerFormat:
-            takeup.unable.append(run.run_id)
-            connection.execute(runs.update().where(runs.c.run_id == run.run_id).values(owner=None))
-        except (Tampered, UnknownRun) as damage:
-            takeup.damaged.append(run.run_id)
-            if not set_aside(connection, keys, run.run_id, str(damage), now):
-                takeup.unable.append(run.run_id)
-        else:
-            if run.fence:
-                if run.run_id in turns:
-                    _take_turn(connection, keys, statements, own, history, run.fence, now)
-                takeup.taken.append(Taken(history, run.fence, run.taken_over))
+        found = stored[run.run_id]
+        history = _verified(connection, keys, cache, run.run_id, found, now, takeup)
+        if history is not None and run.fence:
+            if run.run_id in turns:
+                _take_turn(connection, keys, statements, own, history, run.fence, now)
+            takeup.taken.append(Taken(history, run.fence, run.taken_over))
     return takeup
+
+
+def _verified(
+    connection: sa.Connection,
+    keys: Keyring,
+    specs: Specs,
+    run_id: str,
+    stored: StoredRun,
+    now: float,
+    takeup: Takeup,
+) -> History | None:
+    """The history of a run that was claimed; `None` if it is not ours to move, which is noted."""
+    try:
+        return load_history(connection, keys, specs, run_id, stored)
+    except NewerFormat:
+        takeup.unable.append(run_id)
+        connection.execute(runs.update().where(runs.c.run_id == run_id).values(owner=None))
+    except (Tampered, UnknownRun) as damage:
+        takeup.damaged.append(run_id)
+        if not set_aside(connection, keys, run_id, str(damage), now):
+            takeup.unable.append(run_id)
+    return None
 
 
 def _take_turn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 
+from saga.journal.sharing import Circle
 from saga.orchestrator.brake import Brake
 
 __all__ = ["Room"]
@@ -13,11 +14,15 @@ _SPARE = 10  # one place in so many is added for runs that settle something
 
 
 class Room:
-    """Room for `most` runs in memory; `runs` are those that are there."""
+    """Room for `most` runs in memory; `runs` are those that are there.
+
+    `circle` is how those that wait share it.
+    """
 
     def __init__(self, most: int, runs: Sized, brake: Brake) -> None:
         # Two halves take turns: while one is being written, the other is being decided.
         self.half = min(-(-most // 2), _CLAIM_LIMIT)
+        self.circle = Circle()
         self._most = most
         self._runs = runs
         self._brake = brake
@@ -26,6 +31,11 @@ class Room:
     def left(self) -> int:
         """For any run."""
         return 0 if self._brake.stopping else max(min(self._most - len(self._runs), self.half), 0)
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether there is room for many, and more than the last claim took may wait for it."""
+        return self.circle.crowded and self.left >= self.half
 
     @property
     def spare(self) -> int:

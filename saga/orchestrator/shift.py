@@ -87,7 +87,6 @@ class Shift:
         self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
         self._background = Background()
         self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
-        self._more = False  # the last claim was full
         self._next_due: float | None = None
         self._looked_at = 0.0  # unix seconds
         self._complaint = ""
@@ -177,6 +176,7 @@ class Shift:
                 stuck=stuck,
                 refused=refused,
                 room=room,
+                circle=self._room.circle,
                 settling=settling,
                 held=self._runner.runs,
                 skip=self._skip,
@@ -201,8 +201,6 @@ class Shift:
         if survey.paused != self._runner.brake.paused:
             self._runner.brake.paused = survey.paused
             self._runner.touch_all()
-        # A look without room says nothing about what waits.
-        self._more = self._more if settling else survey.takeup.full
         self._next_due, self._looked_at = survey.next_due, survey.at
 
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
@@ -210,7 +208,7 @@ class Shift:
         due, until = self._due(), self._clock.monotonic() + min(poll, self._membership.lease / 4)
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         while not self.over and (left := until - self._clock.monotonic()) > 0:
-            if any(end() for end in ends) or (self._more and self._room.left >= self._room.half):
+            if any(end() for end in ends) or self._room.worthwhile:
                 return
             soon = self._due() - self._clock.now()
             if soon <= 0 and (self._due() != due or due > self._looked_at):
@@ -227,7 +225,7 @@ class Shift:
 
     def _gone(self) -> None:
         """A run less is held."""
-        if not self._runner.runs or (self._more and self._room.left >= self._room.half):
+        if not self._runner.runs or self._room.worthwhile:
             self.wake()
 
     def _due(self) -> float:
@@ -240,13 +238,14 @@ class Shift:
         return (
             not self._runner.caller.busy
             and not self._background
-            and not self._more
+            and not self._room.circle.crowded
             and self._due() > horizon
             and self._runner.rests(horizon)
         )
 
     def complain(self, error: Exception) -> None:
         """Log a failing database once, not at every look; without it the lease runs out."""
+        self._room.circle.crowded = False  # nobody knows, and it is no reason to look again at once
         if not self._membership.holds and not self.over:
             self._lost()
         if str(error) != self._complaint:

@@ -13,6 +13,7 @@ from saga.journal.history import History
 from saga.journal.ownership import outlook
 from saga.journal.quarantine import set_aside
 from saga.journal.records import NewerFormat
+from saga.journal.sharing import Circle
 from saga.journal.takeup import Takeup, reread, take_up
 from saga.orchestrator.held import Held
 from saga.orchestrator.membership import Membership
@@ -44,6 +45,7 @@ def look(
     stuck: int,
     refused: str | None,
     room: int,
+    circle: Circle,
     settling: bool,
     held: Collection[str],
     skip: Collection[str],
@@ -68,6 +70,7 @@ def look(
         now=now,
         limit=room,
         held=held,
+        circle=circle,
         skip=skip,
         turns=() if settling else turns.next(connection, skip, room),
         settling=settling,

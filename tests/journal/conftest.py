@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
+from saga.journal.database import Database
+from saga.journal.sealing import Keyring
 from tests.databases import Databases
+from tests.journal.parties import Waiting
 from tests.journal.world import KEY, build, keyed
 
 Key = tuple[str, str | None]
@@ -45,3 +49,10 @@ def copy(
         return databases.copied(template(keys))
 
     return copied
+
+
+@pytest.fixture
+def waiting(databases: Databases) -> Iterator[Waiting]:
+    """Nobody waits yet."""
+    with closing(Database(databases.fresh(), Keyring(), create=True)) as database:
+        yield Waiting(database)

@@ -17,6 +17,7 @@ from saga.errors import DatabaseError, NotAllowed
 from saga.journal.backend import driver
 from saga.journal.database import Database, backend_for
 from saga.journal.sealing import Keyring
+from saga.journal.sharing import Circle
 from saga.journal.takeup import take_up
 from saga.journal.verify import verify_database
 from tests.journal.changes import TABLES
@@ -144,6 +145,7 @@ def taken(connection: Any, database: Database, clock: MovedClock) -> tuple[list[
             now=clock.now(),
             limit=10,
             held=(),
+            circle=Circle(),
             skip=(),
             turns=(),
             settling=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from saga.journal.schema import SCRIPTS, check, upgrade
 from saga.journal.sealing import Keyring
 from saga.journal.sqlite import library
 from saga.journal.tables import SCHEMA
+from saga.journal.verify import verify_database
 from tests.databases import Databases, files_only, server_only
 from tests.journal.made import made_by
 from tests.journal.world import KEY, SECOND_KEY
@@ -92,6 +94,7 @@ def test_the_scripts_are_found_in_a_checkout() -> None:
         "0001",
         "0002",
         "0003",
+        "0004",
     ]
 
 
@@ -102,6 +105,21 @@ def test_a_current_database_needs_nothing(copy: Copy) -> None:
     assert (condition.found, condition.needed) == (SCHEMA, SCHEMA)
     assert condition.path == backend_for(url, Clock()).name
     assert (condition.journal_mode == "wal") is (condition.server is None)
+
+
+def test_a_database_of_the_schema_before_is_upgraded_with_what_is_in_it(
+    databases: Databases, copy: Copy
+) -> None:
+    url = copy(KEY)
+    databases.query(url, "DROP INDEX ix_runs_party")
+    databases.query(url, "UPDATE alembic_version SET version_num = '0003'")
+    with pytest.raises(DatabaseError, match="it has schema 0003") as refused:
+        Database(url, KEYS)
+    assert "saga db upgrade" in refused.value.remedy
+    assert upgrade(url, KEYS) == ("0003", SCHEMA)
+    assert check(url, KEYS).problems == ()
+    with closing(Database(url, KEYS)) as database, database.connection() as connection:
+        assert verify_database(connection, KEYS) == []
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from saga.errors import Conflict
 from saga.journal.backend import driver
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
@@ -41,25 +43,43 @@ def _run(number: int) -> tuple[object, ...]:
     return tuple(values.get(column.name) for column in runs.c)
 
 
+def _head(number: int) -> tuple[object, ...]:
+    new = ("ended", "completed", None, 2, None, None, 2.0, "", "1" * 64)
+    return (*new, f"r{number}", 1, "me", 1)
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 63, 64, 65, 127, 130, 200])
-def test_every_row_is_written_and_counted_however_many_there_are(
-    count: int, database: Database
-) -> None:
+def test_every_row_is_written_however_many_there_are(count: int, database: Database) -> None:
     statements = database.statements
-    numbers = range(count)
-    with database.connection() as connection, database.turn(connection):
-        cursor = driver(connection).cursor()
-        # A definition is not what this is about.
-        Unscrupulous(driver(connection), in_transaction=True)
-        assert statements.new_run.count(cursor, [_run(number) for number in numbers]) == count
-        heads = [
-            ("ended", "completed", None, 2, None, None, 2.0, "", "1" * 64, f"r{number}", 1, "me", 1)
-            for number in numbers
-        ]
-        assert statements.head.count(cursor, heads) == count // 2  # the others are another's
+    with _writing(database) as cursor:
+        statements.new_run.ensure(cursor, [_run(number) for number in range(count)])
+        statements.head.ensure(cursor, [_head(number) for number in range(1, count, 2)])
         cursor.execute("SELECT count(*) FROM runs WHERE version = 2 AND owner = 'me'")
         assert cursor.fetchone() == (count // 2,)
-        cursor.execute("DELETE FROM runs")
+
+
+@pytest.mark.parametrize("count", [1, 2, 64, 65, 130])
+def test_a_row_that_changes_nothing_is_a_lost_race(count: int, database: Database) -> None:
+    statements = database.statements
+    with _writing(database) as cursor:
+        statements.new_run.run(cursor, [_run(number) for number in range(1, 2 * count, 2)])
+        statements.new_run.run(cursor, [_run(0)])  # another's
+        heads = [_head(number) for number in (*range(1, 2 * count - 2, 2), 0)]
+        with pytest.raises(Conflict):
+            statements.head.ensure(cursor, heads)
+
+
+@contextmanager
+def _writing(database: Database) -> Iterator[Any]:
+    """In a transaction of which nothing stays."""
+    with database.connection() as connection:
+        database.begin(connection)
+        try:
+            # A definition is not what this is about.
+            Unscrupulous(driver(connection), in_transaction=True)
+            yield driver(connection).cursor()
+        finally:
+            database.rollback(connection)
 
 
 def test_a_question_takes_lists_of_any_length_and_any_text(database: Database) -> None:

@@ -15,6 +15,7 @@ from tests.cases.ledger import Ledger
 from tests.cases.scripted import Plan, Proof
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
+from tests.isolation.orders import ORDERS, begin
 from tests.orchestrator.one_step import kinds, one_step, proof
 from tests.orchestrator.running import running
 
@@ -64,6 +65,33 @@ def test_what_a_client_appends_is_noticed_within_a_poll(world: World) -> None:
 
     asyncio.run(main())
     assert world.ledger.order() == ["s1", "s2", "undo s2", "undo s1"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_small_tenant_and_another_saga_do_not_wait_behind_a_backlog(
+    world: World, processes: int
+) -> None:
+    """They are started last, and are served with what is claimed next, not with what is left."""
+    world.build = ORDERS
+    world.of(exclusive=False, names=["s1"], sagas=["chain", "other"])
+    for number in range(80):
+        begin(world, f"big-{number:02}", tenant="big", s1="wait:0.02 land")
+    begin(world, "small", tenant="small", s1="wait:0.02 land")
+    begin(world, "other", tenant="big", saga=1, s1="wait:0.02 land")
+    workers = [world.orchestrator(runs_at_once=4) for _ in range(processes)]
+    for name in ("small", "other"):
+        world.ends(name)
+    until(
+        lambda: world.query("SELECT count(*) FROM runs WHERE phase = 'ended'") == [(82,)],
+        "all have ended",
+    )
+    for worker in workers:
+        worker.terminate()
+        assert worker.ended() == 0
+    called = [line["run_id"] for line in world.ledger.calls("s1")]
+    assert len(called) == 82
+    # Two of a claim: those before the first full one, then one of each party in turn.
+    assert max(called.index("small"), called.index("other")) < 12 * processes
 
 
 def test_several_orchestrators_share_the_runs_of_one_file(world: World) -> None:
