@@ -71,7 +71,8 @@ def _questions(
     start(client, "happy", waiting)
     database = stack.enter_context(closing(Database(url, Keyring())))
     return {
-        f"claim of {_CLAIM}": lambda: _claimed(database),
+        f"claim of {_CLAIM}": lambda: _claimed(database, Circle()),
+        "the same, shared": lambda: _claimed(database, Circle(crowded=True)),
         "with verifying": lambda: _taken_up(database),
         "client.runs()": lambda: _timed(client.runs),
         'client.runs("running")': lambda: _timed(lambda: client.runs("running")),
@@ -107,11 +108,11 @@ def _timed(question: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def _claimed(database: Database) -> float:
+def _claimed(database: Database, circle: Circle) -> float:
     digests = [saga.digest() for saga in app.sagas]
 
     def work(connection: Any) -> list[Any]:
-        now, circle = database.now(), Circle()
+        now = database.now()
         return claim(connection, _OWNER, digests, now=now, limit=_CLAIM, held=(), circle=circle)
 
     return _looked_at(database, work)
