@@ -192,10 +192,9 @@ class PostgresBackend:
     @contextmanager
     def attempt(self, connection: sa.Connection) -> Iterator[None]:
         raw = driver(connection)
+        raw.execute("SAVEPOINT attempt", prepare=False)  # the end of the transaction releases it
         try:
-            with raw.pipeline():  # together with what is attempted
-                raw.execute("SAVEPOINT attempt", prepare=False)
-                yield
+            yield
         except Exception:
             raw.execute("ROLLBACK TO SAVEPOINT attempt", prepare=False)
             raise

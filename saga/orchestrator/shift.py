@@ -206,14 +206,16 @@ class Shift:
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
         due, until = self._due(), self._clock.monotonic() + min(poll, self._membership.lease / 4)
+        if due > self._looked_at:
+            until = min(until, self._when(due))
         await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         while not self.over and (left := until - self._clock.monotonic()) > 0:
             if any(end() for end in ends) or self._room.worthwhile:
                 return
-            soon = self._due() - self._clock.now()
-            if soon <= 0 and (self._due() != due or due > self._looked_at):
-                return  # it fell due meanwhile
-            left = min(left, soon) if soon > 0 else left
+            if due != self._due():
+                due = self._due()
+                until = min(until, self._when(due))
+                continue
             nothing = not self._runner.runs and not self._background
             worth = await self._lookout.nap(left, eager=nothing)
             if worth and not self._runner.brake.stopping and await self._lookout.others_wrote():
@@ -231,6 +233,10 @@ class Shift:
     def _due(self) -> float:
         """The earliest due time of a run that nobody has, as far as we know."""
         return min(self._runner.released, inf if self._next_due is None else self._next_due)
+
+    def _when(self, due: float) -> float:
+        """The same moment on our monotonic clock."""
+        return self._clock.monotonic() + due - self._clock.now()
 
     def idle(self, within: float) -> bool:
         """Nothing is in flight, and nothing due within so many seconds."""
