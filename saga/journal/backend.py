@@ -175,10 +175,6 @@ class Backend(Protocol):
         """Whether one is open."""
         ...
 
-    def plan_for_growth(self, connection: sa.Connection) -> None:
-        """What is planned in this transaction is to be quick however large the tables get."""
-        ...
-
     def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
         """What is sent to the driver in here need not wait for the answer to what came before.
 

@@ -114,7 +114,6 @@ class Database:
         with self._turn.held():
             self.begin(connection)
             try:
-                self.backend.plan_for_growth(connection)
                 yield connection
                 self.commit(connection)
             except BaseException:
@@ -128,7 +127,6 @@ class Database:
             try:
                 with self.backend.together(connection):
                     self.begin(connection)
-                    self.backend.plan_for_growth(connection)
                     yield connection
                     self.commit(connection)
             except BaseException:

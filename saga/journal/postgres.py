@@ -33,10 +33,14 @@ __all__ = [
 ]
 
 PLANS_FOR_GROWTH = (
-    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
+    ", set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
     " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
 )
-"""For this transaction; what is planned then may be kept for longer."""
+"""Settings of a transaction whose statements may be kept as they are planned in it.
+
+One that was planned while a table was empty would read all of it later. What is switched off so
+counts as dear, and what is dear would be compiled first (JIT).
+"""
 _LOCK_SECONDS = 30.0
 _IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
 _OLDEST = 150000
@@ -107,16 +111,17 @@ def is_pooled(connection: psycopg.Connection[Any]) -> bool:
     return connection.prepare_threshold is None
 
 
-def begin(raw: Any, statement: str) -> tuple[float, bool] | None:
+def begin(raw: Any, statement: str, settings: str = "") -> tuple[float, bool] | None:
     """Begin; what time it is there, and whether nothing can be written.
 
-    `None` in a pipeline: there nobody waits for an answer.
+    `settings` are said for this transaction. `None` in a pipeline: there nobody waits for an
+    answer.
     """
-    own = _OF_TRANSACTION if is_pooled(raw) else ""
+    own = (_OF_TRANSACTION if is_pooled(raw) else "") + settings
     if raw.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
         raw.execute(statement, prepare=False)
         if own:
-            raw.execute(f"{_TIME}{own}")
+            raw.execute(f"{_TIME}{own}", prepare=True)
         return None
     answer = raw.execute(f"{statement}; {_TIME}{_WHETHER}{own}", prepare=False)
     answer.nextset()

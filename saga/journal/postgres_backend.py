@@ -104,7 +104,7 @@ class PostgresBackend:
 
     def begin(self, connection: sa.Connection) -> None:
         for _ in range(2):  # a new connection may be allowed to, or lead to another server
-            if not self._begin(connection, "BEGIN"):
+            if not self._begin(connection, "BEGIN", postgres.PLANS_FOR_GROWTH):
                 return
             self._drop(connection)
         raise DatabaseError(
@@ -115,7 +115,7 @@ class PostgresBackend:
     def begin_reading(self, connection: sa.Connection) -> None:
         self._begin(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    def _begin(self, connection: sa.Connection, statement: str) -> bool:
+    def _begin(self, connection: sa.Connection, statement: str, settings: str = "") -> bool:
         """On a new connection, if this one turns out to be lost: nothing has been done on it.
 
         True: nothing can be written.
@@ -125,17 +125,17 @@ class PostgresBackend:
         raw = driver(connection)
         try:
             raw.pgconn.consume_input()  # in a pipeline nothing else would tell by now
-            return self._send_begin(raw, statement)
+            return self._send_begin(raw, statement, settings)
         except psycopg.OperationalError:
             if not raw.closed:
                 raise
             self._drop(connection)
-            return self._send_begin(driver(connection), statement)
+            return self._send_begin(driver(connection), statement, settings)
 
-    def _send_begin(self, raw: Any, statement: str) -> bool:
+    def _send_begin(self, raw: Any, statement: str, settings: str) -> bool:
         """And hear what time it is there. True: nothing can be written."""
         asked = self._clock.monotonic()
-        found = postgres.begin(raw, statement)
+        found = postgres.begin(raw, statement, settings)
         if found is None:
             return False
         self._clock.learn(found[0], asked, self._clock.monotonic())
@@ -168,13 +168,6 @@ class PostgresBackend:
     def in_transaction(self, connection: sa.Connection) -> bool:
         status = driver(connection).info.transaction_status
         return bool(status != psycopg.pq.TransactionStatus.IDLE)
-
-    def plan_for_growth(self, connection: sa.Connection) -> None:
-        """Plans are kept: one that was made while a table was empty would read all of it later.
-
-        What is switched off so counts as dear, and what is dear would be compiled first (JIT).
-        """
-        driver(connection).execute(postgres.PLANS_FOR_GROWTH, prepare=True)
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:

@@ -180,7 +180,6 @@ def _purge(database: Database, ready: Sequence[_Ready], kept: Counter[Kept]) -> 
 
 def _replaced(connection: sa.Connection, database: Database, ready: Sequence[_Ready]) -> list[Row]:
     backend = backend_of(connection)
-    backend.plan_for_growth(connection)
     names = [one.state.run_id for one in ready]
     backend.lock(connection, names)
     heads = {name: (version, seal) for name, version, seal in _HEADS.ask(connection, names=names)}

@@ -119,9 +119,6 @@ class SqliteBackend:
     def in_transaction(self, connection: sa.Connection) -> bool:
         return bool(driver(connection).in_transaction)
 
-    def plan_for_growth(self, connection: sa.Connection) -> None:
-        """It plans by the indexes that there are."""
-
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:  # noqa: ARG002  as in the seam
         """There is nobody to wait for."""
