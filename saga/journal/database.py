@@ -162,11 +162,12 @@ class Database:
 
     def glance(self, work: Callable[[sa.Connection], T]) -> T:
         """As `read`, without a transaction around it: each statement sees a state of its own."""
-        try:
-            with self.connection() as connection:
+        with self.connection() as connection:
+            try:
                 return work(connection)
-        except (sa.exc.DBAPIError, self.backend.error):
-            return self.read(work)  # by another connection, should this one be lost
+            except (sa.exc.DBAPIError, self.backend.error):
+                self.rollback(connection)
+        return self.read(work)  # by another connection, should this one be lost
 
     def explained(self, error: Exception) -> Exception:
         """An error of this database in words; every other error stays as it is."""

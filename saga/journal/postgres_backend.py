@@ -23,7 +23,7 @@ from saga.errors import DatabaseError
 from saga.journal import postgres, postgres_schema
 from saga.journal.backend import Asked, Turn, driver
 from saga.journal.postgres_hints import ANNOUNCE, Notices
-from saga.journal.postgres_rows import ArrayStatement, races, register, texts
+from saga.journal.postgres_rows import ArrayStatement, pipelined, register, texts
 from saga.journal.server_clock import ServerClock
 from saga.journal.statements import Nameable, OneOf
 
@@ -171,9 +171,7 @@ class PostgresBackend:
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:
-        # What is asked in one is prepared from its first use on: of what is prepared later the
-        # driver does not notice that the server has skipped it after a fault.
-        with races(), driver(connection).pipeline():
+        with pipelined(driver(connection)):
             yield
 
     def lock(self, connection: sa.Connection, run_ids: Sequence[str]) -> None:

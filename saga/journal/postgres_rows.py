@@ -22,7 +22,7 @@ from saga.errors import Conflict
 from saga.journal.backend import RACE_LOST
 from saga.journal.projection import Row
 
-__all__ = ["ArrayStatement", "races", "register", "texts"]
+__all__ = ["ArrayStatement", "pipelined", "register", "texts"]
 
 _HEAD = Struct("!iiIii").pack  # dimensions, whether it has nulls, type of an element, size, base
 _LENGTH = Struct("!i").pack
@@ -89,7 +89,28 @@ def register(connection: psycopg.Connection[Any]) -> None:
 
 
 @contextmanager
-def races() -> Iterator[None]:
+def pipelined(raw: psycopg.Connection[Any]) -> Iterator[None]:
+    """Send what is asked in here without waiting for answers; the first fault is raised.
+
+    All of it is to be prepared from its first use on: of what is prepared later the driver does not
+    notice that the server has skipped it after a fault.
+    """
+    fault: BaseException | None = None
+    with _races():
+        try:
+            with raw.pipeline():
+                try:
+                    yield
+                except BaseException as error:  # noqa: BLE001  else the driver warns of the rest
+                    fault = error
+        except psycopg.Error as error:
+            fault = fault or error
+        if fault is not None:
+            raise fault
+
+
+@contextmanager
+def _races() -> Iterator[None]:
     """What `ensure` has the server say, a division by zero as nothing else does, is `Conflict`."""
     try:
         yield
@@ -156,10 +177,10 @@ class ArrayStatement:
         """The same; `Conflict` unless each changes a row.
 
         The server sees to it, so that nobody need wait for a count: in a pipeline the next that
-        asks for an answer hears of it, within `races`.
+        asks for an answer hears of it.
         """
         if rows:
-            with races():
+            with _races():
                 given = [*self._arrays(rows), _Whole(_BIG(len(rows)))]
                 cursor.execute(self._ensured, given, prepare=True)
 

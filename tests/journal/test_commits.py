@@ -106,9 +106,12 @@ def test_a_record_that_the_database_refuses_fails_that_run_only(database: Databa
 
 @pytest.mark.parametrize("before", range(8))
 def test_after_a_record_that_fails_the_next_ones_are_written(
-    database: Database, url: str, before: int
+    database: Database, url: str, before: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However often the connection has written before: what is prepared there may not be yet."""
+    """However often the connection has written before: what is prepared there may not be yet.
+
+    And nobody is warned of what is handled here.
+    """
     client = Client(url)
     for number in range(5, 5 + before):
         client.start(trip, {"id": "t", "mode": "fine"}, run_id=f"r{number}")
@@ -125,6 +128,7 @@ def test_after_a_record_that_fails_the_next_ones_are_written(
         ((_, failure),) = outcomes.get(timeout=30)
         assert (failure is None) == (append in good), failure
     writer.close(30)
+    assert not caplog.records
 
 
 def test_two_actions_under_one_key_are_impossible(databases: Databases, copy: Copy) -> None:
