@@ -80,7 +80,7 @@ class Hints(Protocol):
         ...
 
     def caught_up(self) -> None:
-        """We have just had the turn to write: whatever others have committed can be seen."""
+        """We have just looked at all that others had committed by then."""
         ...
 
     def close(self) -> None:

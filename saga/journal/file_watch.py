@@ -10,6 +10,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import ENOENT
 from typing import Any
 
 __all__ = ["FileWatch"]
@@ -23,20 +24,23 @@ class FileWatch:
 
     def __init__(self) -> None:
         self.descriptor: int | None = None
-        self._library: Any = None
+        self._library: Any = ctypes.CDLL(None, use_errno=True)
 
     def watch(self, files: Sequence[str]) -> None:
-        """Hear of these too, those that are there; also of one that has been made anew."""
-        if self._library is None:
-            self._open()
-        for file in files if self.descriptor is not None else ():
-            self._library.inotify_add_watch(self.descriptor, os.fsencode(file), _MODIFIED)
+        """Hear of these too, those that are there; also of one that has been made anew.
 
-    def _open(self) -> None:
-        self._library = ctypes.CDLL(None)
+        Of all of them, or of none: whoever is told may not look.
+        """
         with suppress(AttributeError):  # another system
-            made = self._library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            self.descriptor = made if made >= 0 else None
+            if self.descriptor is None:
+                made = self._library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+                self.descriptor = made if made >= 0 else None
+            for file in files if self.descriptor is not None else ():
+                name = os.fsencode(file)
+                made = self._library.inotify_add_watch(self.descriptor, name, _MODIFIED)
+                if made < 0 and ctypes.get_errno() != ENOENT:
+                    self.close()
+                    return
 
     def clear(self) -> None:
         """Forget what has been told."""

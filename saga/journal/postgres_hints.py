@@ -41,7 +41,7 @@ class Notices:
 
     @property
     def descriptor(self) -> int | None:
-        return None if self._raw is None else int(self._raw.fileno())
+        return None if self._raw is None or self._raw.closed else int(self._raw.fileno())
 
     @property
     def patience(self) -> float:

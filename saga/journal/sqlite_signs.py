@@ -51,7 +51,7 @@ class FileHints:
         return now < self._until
 
     def caught_up(self) -> None:
-        """Nobody's commit is under way; else our own beat would be looked into for a second."""
+        """Else our own beat would be looked into for a second. Who came after has a tick."""
         self._watch.watch(self._files)
         self._seen, self._until = self._look(), self._clock.monotonic() + _TICK_SECONDS
 

@@ -44,7 +44,7 @@ class Takeup:
     """What one claim brought."""
 
     taken: list[Taken] = field(default_factory=list)
-    unable: list[str] = field(default_factory=list)  # of a newer version, or takes no mark
+    unable: list[str] = field(default_factory=list)  # of a newer version, takes no mark or owner
     damaged: list[str] = field(default_factory=list)
 
 
@@ -87,7 +87,9 @@ def take_up(
     for run in claimed:
         found = stored[run.run_id]
         history = _verified(connection, keys, cache, run.run_id, found, now, takeup)
-        if history is not None and run.fence:
+        if not run.fence:
+            takeup.unable.append(run.run_id)
+        elif history is not None:
             if run.run_id in turns:
                 _take_turn(connection, keys, statements, own, history, run.fence, now)
             takeup.taken.append(Taken(history, run.fence, run.taken_over))

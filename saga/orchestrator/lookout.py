@@ -45,11 +45,13 @@ class Lookout:
 
     async def nap(self, seconds: float, *, eager: bool) -> bool:
         """For so long at most; whether to ask if others wrote. `eager`: there is nothing to do."""
-        tick, bell = _EAGER_SECONDS if eager else _TICK_SECONDS, None
-        if not self._changing:
-            tick, bell = self._hints.patience, self._hints.descriptor
-            if bell is not None and eager:
-                tick = seconds  # whatever else may happen wakes us
+        bell = None if self._changing else self._hints.descriptor
+        if self._changing:
+            tick = _EAGER_SECONDS if eager else _TICK_SECONDS
+        elif eager and bell is not None:
+            tick = seconds  # whatever else may happen wakes us
+        else:
+            tick = self._hints.patience
         await self._nap.take(min(tick, seconds), bell)
         self._changing = self._hints.changing()
         return self._changing and self._clock.monotonic() >= self._rested_at

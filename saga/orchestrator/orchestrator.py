@@ -162,7 +162,7 @@ class Orchestrator:
 
     async def _begin_shift(self) -> None:
         assert self._database is not None
-        self._shift = self._shift_type(
+        shift = self._shift_type(
             self._ids.orchestrator(),
             self._database,
             self._app,
@@ -172,7 +172,13 @@ class Orchestrator:
             lease=self._lease,
             runs_at_once=self._runs_at_once,
         )
-        await self._shift.begin()
+        try:
+            await shift.begin()
+        except BaseException:
+            shift.over = True  # it has never begun
+            await shift.end(0)
+            raise
+        self._shift = shift
 
     async def _work_until(self, done: Callable[[], bool]) -> None:
         """Look at the database whenever it is time to, until `done` or stopped."""
@@ -193,7 +199,7 @@ class Orchestrator:
                 if looked and done():
                     return
                 # With a database that cannot be looked at, being idle is no reason to look again.
-                await shift.wait(self._poll, stopped.done, *([done] if looked else []))
+                await shift.wait(self._poll, stopping.is_set, *([done] if looked else []))
         finally:
             stopped.cancel()
 
@@ -206,11 +212,10 @@ class Orchestrator:
                 await shift.end(0)
             try:
                 await self._begin_shift()
-            except SagaError as error:
+            except (SagaError, OSError) as error:
                 if str(error) != complaint:
                     complaint = str(error)
                     _log.error("cannot register anew: %s", complaint)
-                self._now().over = True  # it has never begun
                 await asyncio.wait([stopped], timeout=self._poll)
             else:
                 return

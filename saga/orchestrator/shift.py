@@ -226,8 +226,9 @@ class Shift:
         self._lookout.wake()
 
     def _gone(self) -> None:
-        """A run less is held."""
-        if not self._runner.runs or self._room.worthwhile:
+        """A run less is held; others may have waited for its place, or for its turn."""
+        turn = self._runner.released <= self._clock.now()
+        if turn or not self._runner.runs or self._room.worthwhile:
             self.wake()
 
     def _due(self) -> float:

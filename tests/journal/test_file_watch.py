@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
 import select
 from collections.abc import Iterator
 from contextlib import closing
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 
 from saga.journal.file_watch import FileWatch
+
+
+class _NoneLeft:
+    """The C library of a user who has used up the watches, but not the instances."""
+
+    def __init__(self) -> None:
+        self.inotify_init1 = ctypes.CDLL(None).inotify_init1
+
+    def inotify_add_watch(self, _descriptor: int, _name: bytes, _mask: int) -> int:
+        ctypes.set_errno(ENOSPC)
+        return -1
 
 
 @pytest.fixture
@@ -63,10 +76,15 @@ def test_many_writes_are_cleared_together(watch: FileWatch, tmp_path: Path) -> N
     assert not _heard(watch)
 
 
-def test_what_is_closed_is_heard_no_more() -> None:
-    watch = FileWatch()
-    watch.watch([])
-    watch.close()
-    watch.clear()
-    watch.watch(["/"])
+def test_who_cannot_be_told_of_a_file_knows(watch: FileWatch, tmp_path: Path) -> None:
+    """Or it would wait for what never comes. As soon as it can be told again, it is."""
+    file = tmp_path / "saga.db"
+    file.write_text("")
+    library, watch._library = watch._library, _NoneLeft()
+    watch.watch([str(file)])
     assert watch.descriptor is None
+    watch.clear()
+    watch._library = library
+    watch.watch([str(file)])
+    file.write_text("x")
+    assert _heard(watch)

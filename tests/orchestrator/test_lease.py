@@ -7,6 +7,7 @@ import json
 import signal
 import threading
 import time
+from errno import ENOSPC
 from typing import Any
 
 import pytest
@@ -231,6 +232,27 @@ def test_what_the_loop_changes_at_any_time_is_read_by_the_loop(
 
     asyncio.run(main())
     assert readers == {threading.main_thread()}
+
+
+def test_after_a_lost_lease_it_goes_on_once_its_files_can_be_made(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [OSError(ENOSPC, "No space left on device")] * 3
+
+    def begun(*arguments: Any, **options: Any) -> shift.Shift:
+        if failures:
+            raise failures.pop()
+        return shift.Shift(*arguments, **options)
+
+    async def main() -> None:
+        async with running(world) as orchestrator:
+            monkeypatch.setattr(orchestrator, "_shift_type", begun)
+            orchestrator._now()._lost()
+            world.start()
+            await until_then(lambda: world.show().phase == "ended", "it goes on")
+
+    asyncio.run(main())
+    assert not failures
 
 
 def _pass(seconds: float) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from saga import Call, Client
+from saga import Call, Client, Orchestrator
+from saga.journal.sqlite import library
 from saga.orchestrator.survey import look_again
 from tests.cases.ledger import Ledger
 from tests.cases.scripted import Plan, Proof
-from tests.cases.waiting import until, until_then
+from tests.cases.waiting import LONG, until, until_then
 from tests.cases.world import World
+from tests.databases import files_only
 from tests.isolation.orders import ORDERS, begin
 from tests.orchestrator.one_step import kinds, one_step, proof
 from tests.orchestrator.running import running
@@ -92,6 +95,23 @@ def test_a_small_tenant_and_another_saga_do_not_wait_behind_a_backlog(
     assert len(called) == 82
     # Two of a claim: those before the first full one, then one of each party in turn.
     assert max(called.index("small"), called.index("other")) < 12 * processes
+
+
+@files_only
+def test_a_run_that_takes_no_owner_keeps_nobody_busy(world: World) -> None:
+    """However small the room is: it is not asked for again and again."""
+    world.of(names=["s1"])
+    world.start("bad")
+    world.start("good")
+    with closing(library.connect(str(world.folder / "saga.db"))) as connection:
+        connection.execute(
+            "CREATE TRIGGER refused BEFORE UPDATE OF owner ON runs WHEN NEW.run_id = 'bad'"
+            " AND NEW.owner IS NOT NULL BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+    orchestrator = Orchestrator(world.app, world.url, runs_at_once=1)
+    asyncio.run(asyncio.wait_for(orchestrator.run_until_idle(), LONG))
+    assert world.show("good").outcome == "completed"
+    assert world.show("bad").phase == "running"
 
 
 def test_several_orchestrators_share_the_runs_of_one_file(world: World) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from saga import Call, Orchestrator
+from saga import Call, Conflict, Orchestrator
 from tests.cases.scripted import Plan, Proof
 from tests.cases.waiting import LONG, until, until_then
 from tests.cases.world import World
@@ -135,6 +136,40 @@ def test_who_waits_asks_nothing_of_a_writer_that_is_gone(
         await asyncio.wait_for(shift.wait(0.1), LONG)
 
     asyncio.run(main())
+
+
+def test_a_stop_is_heard_whatever_else_has_just_ended_a_nap(world: World) -> None:
+    async def main() -> None:
+        async with Orchestrator(world.app, world.url, poll=60.0, lease=600.0) as orchestrator:
+            task = asyncio.create_task(orchestrator.run())
+            await asyncio.sleep(0.3)
+            orchestrator._now().wake()
+            orchestrator.stop()
+            await asyncio.wait_for(task, 20.0)
+
+    asyncio.run(main())
+
+
+def test_a_start_that_fails_leaves_nothing_behind(world: World) -> None:
+    """Neither threads nor connections, nor a lock that says somebody lives."""
+
+    def left() -> tuple[int, int, int]:
+        files = len(list(world.folder.glob("saga.db-life-*")))
+        return threading.active_count(), len(list(Path("/proc/self/fd").iterdir())), files
+
+    def fails() -> None:
+        with pytest.raises(Conflict, match="version=2"):
+            asyncio.run(Orchestrator(other, world.url).run_until_idle())
+
+    world.of(names=["s1"])
+    other = world.app
+    world.of(names=["s1", "s2"])
+    world.run_until_idle()
+    fails()  # what is opened once for a process
+    before = left()
+    for _ in range(3):
+        fails()
+    assert left() == before
 
 
 def test_whoever_leaves_right_after_a_stop_ends_the_run_as_well(world: World) -> None:

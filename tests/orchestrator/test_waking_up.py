@@ -7,12 +7,15 @@ import statistics
 import time
 from functools import partial
 
+import pytest
+
 from saga import Orchestrator
 from saga.orchestrator.lookout import HintsOf
 from saga.orchestrator.shift import Shift
 from saga.testing.silence import Silence
 from tests.cases.waiting import until, until_then
 from tests.cases.world import World
+from tests.isolation.orders import ORDERS, begin
 from tests.orchestrator.running import running
 
 
@@ -31,6 +34,26 @@ def test_a_start_is_noticed_long_before_the_poll(world: World) -> None:
     assert statistics.median(waits) < 1.0
     assert max(waits) < 20.0
     assert worker.alive
+
+
+def test_a_turn_that_is_given_up_is_passed_on_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else tells of it, and another run is in memory, so that there is something to do."""
+    monkeypatch.setattr("saga.journal.postgres_hints._PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr("saga.journal.sqlite_signs._HEARING_SECONDS", 60.0)
+    world.build = ORDERS
+    world.of()
+    begin(world, "other", order="o-2", s1="hold:gate land")
+    for number in range(4):
+        begin(world, f"r{number}")
+
+    async def main() -> None:
+        async with running(world, poll=60.0, lease=600.0):
+            await until_then(lambda: all(_has_ended(world, f"r{n}") for n in range(4)), "all", 20)
+            world.ledger.open("gate")
+
+    asyncio.run(main())
 
 
 class _NoHints(Shift):
