@@ -7,6 +7,8 @@ import json
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import ENOSPC
 from typing import Any
 
@@ -56,15 +58,15 @@ def test_who_slept_past_its_lease_calls_nothing_and_appends_nothing_as_owner(
     other = world.orchestrator(lease=LEASE)
     until(lambda: world.query("SELECT fence FROM runs") > [(fence,)], "it is taken over")
     until(lambda: len(world.ledger.lines("ask")) > 2, "the new owner asks")
-    world.ledger.open("gate")
     sleeper.send(signal.SIGCONT)
+    until(lambda: "lost its lease" in sleeper.log, "it knows")
+    world.ledger.open("gate")  # now: it may have been stopped just before it looked
 
     if kind == "plain":
         assert world.ends().outcome == "completed"
         assert ("report", 0) in fences(world)
     else:
         until(lambda: world.ledger.lines("end"), "the call of the sleeper has ended")
-    until(lambda: "lost its lease" in sleeper.log, "it knows")
     old = [fence for command, fence in fences(world) if fence]
     assert old == sorted(old)
     assert [call["name"] for call in world.ledger.calls(pid=sleeper.pid)] == ["s1"]
@@ -87,8 +89,10 @@ def jumping(world: World, seconds: float) -> dict[str, Any]:
     class Jumping(Database):
         given: list[float]
 
-        def commit(self, connection: Any) -> None:
-            super().commit(connection)
+        @contextmanager
+        def batch(self, connection: Any) -> Iterator[Any]:
+            with super().batch(connection) as given:
+                yield given
             if self.given and world.query("SELECT 1 FROM actions WHERE state = 'sending'"):
                 clock.ahead += self.given.pop()
 
