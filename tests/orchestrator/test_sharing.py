@@ -14,6 +14,7 @@ from saga import Call, Client, Orchestrator
 from saga.journal.sqlite import library
 from saga.orchestrator.survey import look_again
 from tests.cases.ledger import Ledger
+from tests.cases.processes import Process
 from tests.cases.scripted import Plan, Proof
 from tests.cases.waiting import LONG, until, until_then
 from tests.cases.world import World
@@ -84,13 +85,7 @@ def test_a_small_tenant_and_another_saga_do_not_wait_behind_a_backlog(
     workers = [world.orchestrator(runs_at_once=4) for _ in range(processes)]
     for name in ("small", "other"):
         world.ends(name)
-    until(
-        lambda: world.query("SELECT count(*) FROM runs WHERE phase = 'ended'") == [(82,)],
-        "all have ended",
-    )
-    for worker in workers:
-        worker.terminate()
-        assert worker.ended() == 0
+    _all_end(world, 82, workers)
     called = [line["run_id"] for line in world.ledger.calls("s1")]
     assert len(called) == 82
     # Two of a claim: those before the first full one, then one of each party in turn.
@@ -114,19 +109,22 @@ def test_a_run_that_takes_no_owner_keeps_nobody_busy(world: World) -> None:
     assert world.show("bad").phase == "running"
 
 
+def _all_end(world: World, count: int, workers: list[Process]) -> None:
+    """All runs, and then the processes that have run them."""
+    ended = "SELECT count(*) FROM runs WHERE phase = 'ended'"
+    until(lambda: world.query(ended) == [(count,)], "all have ended")
+    for worker in workers:
+        worker.terminate()
+        assert worker.ended() == 0
+
+
 def test_several_orchestrators_share_the_runs_of_one_file(world: World) -> None:
     """Three processes, room for four runs each: all of them work, and no call is made twice."""
     world.of(names=["s1", "s2"])
     for number in range(36):
         world.start(f"r{number:02}", s1="wait:0.05 land")
     workers = [world.orchestrator(runs_at_once=4) for _ in range(3)]
-    until(
-        lambda: world.query("SELECT count(*) FROM runs WHERE phase = 'ended'") == [(36,)],
-        "all have ended",
-    )
-    for worker in workers:
-        worker.terminate()
-        assert worker.ended() == 0
+    _all_end(world, 36, workers)
 
     calls = world.ledger.calls()
     assert len(calls) == len({call["key"] for call in calls}) == 72
