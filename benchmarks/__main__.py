@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Mapping
 
@@ -16,6 +15,7 @@ from benchmarks.recovery import measure_recovery
 from benchmarks.report import Report, write_json
 from benchmarks.sqlite import measure_sqlite
 from benchmarks.storm import measure_storm
+from saga.orchestrator.collector import tune_collector
 
 __all__ = ["main"]
 
@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
     except OSError as error:
         say(f"{error}; name another folder with --folder")
         return 1
-    gc.freeze()  # as `saga orchestrator` does
+    tune_collector()  # as `saga orchestrator` does
     failed = False
     for name in options.sections:
         report = _MEASURES[name](options)

@@ -9,7 +9,6 @@ LEASE` is an orchestrator of it.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import sys
@@ -33,6 +32,7 @@ from saga import (
     Undo,
     input_of,
 )
+from saga.orchestrator.collector import tune_collector
 
 __all__ = ["READY", "Ledger", "Numbered", "app", "main", "numbered"]
 
@@ -126,5 +126,5 @@ async def main(url: str, room: int, lease: float) -> None:
 
 
 if __name__ == "__main__":
-    gc.freeze()  # as `saga orchestrator` does
+    tune_collector()  # as `saga orchestrator` does
     asyncio.run(main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))

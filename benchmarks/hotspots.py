@@ -8,7 +8,6 @@ often look worse than they are: take the order, not the figures.
 from __future__ import annotations
 
 import cProfile
-import gc
 import pstats
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 from benchmarks.product import drain, names, start
 from saga import Client
+from saga.orchestrator.collector import tune_collector
 
 __all__ = ["Spot", "hottest", "main"]
 
@@ -41,7 +41,7 @@ def hottest(workload: str, count: int = _COUNT) -> list[Spot]:
         url, profile = f"sqlite:///{folder}/saga.db", _profile()
         with closing(Client(url)) as client:
             start(client, workload, names(count))
-        gc.freeze()
+        tune_collector()
         with profile:
             drain(url, names(count), _IN_FLIGHT)
     spots: list[Spot] = []

@@ -9,7 +9,6 @@ a byte of the file.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from benchmarks.progress import Counter
 from saga import App, Call, Client, Compensation, Effect, Orchestrator, Saga, Step, Undo, input_of
 from saga.journal.database import Database
 from saga.journal.sealing import Keyring
+from saga.orchestrator.collector import tune_collector
 
 __all__ = ["READY", "Shared", "app", "main", "sharing", "sharing_table", "waiting"]
 
@@ -182,5 +182,5 @@ async def main(url: str, room: int) -> None:
 
 
 if __name__ == "__main__":
-    gc.freeze()  # as `saga orchestrator` does
+    tune_collector()  # as `saga orchestrator` does
     asyncio.run(main(sys.argv[1], int(sys.argv[2])))

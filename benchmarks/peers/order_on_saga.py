@@ -7,7 +7,6 @@ and, one at a time, from the call of `start` to the return of `wait`.
 
 from __future__ import annotations
 
-import gc
 import os
 from contextlib import closing
 
@@ -15,6 +14,7 @@ from benchmarks.figures import quantile
 from benchmarks.peers.timing import WARM_UP, Task, Timing, mark, task, tell
 from benchmarks.product import Driven, call, drain, feed, names, start
 from saga import Client
+from saga.orchestrator.collector import tune_collector
 
 __all__ = ["main"]
 
@@ -23,7 +23,7 @@ def main(given: Task) -> None:
     """Run them and tell."""
     url = given.server or f"sqlite:///{given.folder / 'saga.db'}"
     call(url, given.workload, [f"warm-up-{number}" for number in range(WARM_UP)])
-    gc.freeze()  # as `saga orchestrator` does
+    tune_collector()  # as `saga orchestrator` does
     driven = _driven(given, url)
     p50, p99 = (quantile(driven.latencies, share) for share in (0.5, 0.99))
     tell(Timing(driven.count, driven.seconds, driven.cpu, p50, p99))

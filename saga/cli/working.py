@@ -7,7 +7,6 @@ whatever the event loop is busy with: the handlers are the interpreter's, not th
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -18,6 +17,7 @@ from types import FrameType
 from saga.cli import codes
 from saga.cli.streams import visible
 from saga.definition.saga import App
+from saga.orchestrator.collector import tune_collector
 from saga.orchestrator.orchestrator import Orchestrator
 
 __all__ = ["work"]
@@ -41,7 +41,7 @@ def work(
         app, url, lease=lease, grace=grace, poll=poll, threads=threads, runs_at_once=runs_at_once
     )
     _log_to_stderr()
-    gc.freeze()  # what is loaded by now stays; it need not be looked through again and again
+    tune_collector()
     return asyncio.run(_work(app, orchestrator, grace, until_idle=until_idle))
 
 

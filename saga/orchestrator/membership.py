@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 from saga.clock import Clock
 from saga.journal import ownership
@@ -16,8 +17,15 @@ from saga.journal.database import Database
 
 __all__ = ["Membership"]
 
-_MARGIN = 0.1  # of a peer's lease, on top of it, before it counts as dead
+_PATIENCE = 1.1  # so many leases without a beat, and a peer counts as dead: clocks differ
 _log = logging.getLogger("saga")
+
+
+class _Seen(NamedTuple):
+    """The last beat of a peer that we have seen, and until when it counts as alive (monotonic)."""
+
+    beat: int
+    until: float
 
 
 class Membership:
@@ -43,7 +51,7 @@ class Membership:
         self._life = database.backend.life(id_)
         self._ends = 0.0  # monotonic
         self._sent = 0.0
-        self._seen: dict[str, tuple[int, float]] = {}  # peer: its beat, and since when we see it
+        self._seen: dict[str, _Seen] = {}  # by the id of a peer
 
     @property
     def holds(self) -> bool:
@@ -54,6 +62,11 @@ class Membership:
     def beat_is_due(self) -> bool:
         """Three beats a lease."""
         return self._clock.monotonic() >= self._sent + self.lease / 3
+
+    @property
+    def verdict_at(self) -> float:
+        """When the first of the others counts as dead, unless it is seen to beat (monotonic)."""
+        return min([one.until for one in self._seen.values()], default=inf)
 
     def register(self, connection: Any, sagas: Sequence[tuple[str, int]]) -> None:
         """Make our row; nothing is claimed before it is durable."""
@@ -88,17 +101,17 @@ class Membership:
         False if somebody has declared us dead: then nothing may be claimed, our own runs included.
         """
         now = self._clock.monotonic()
-        alive, seen = False, dict[str, tuple[int, float]]()
+        alive, seen = False, dict[str, _Seen]()
         for peer in ownership.peers(connection, ""):
             if peer.id == self.id:
                 alive = True
                 continue
-            last, since = self._seen.get(peer.id, (peer.beat, now))
-            if last != peer.beat:
-                since = now
-            silent = now - since > peer.lease * (1 + _MARGIN)
+            last = self._seen.get(peer.id)
+            if last is None or last.beat != peer.beat:
+                last = _Seen(peer.beat, now + _PATIENCE * peer.lease)
+            silent = now >= last.until
             if not silent and not self._database.backend.is_gone(peer.id):
-                seen[peer.id] = (peer.beat, since)
+                seen[peer.id] = last
             elif ownership.declare_dead(connection, peer):
                 self._database.backend.forget(peer.id)
                 why = "has not beaten for its lease" if silent else "has ended"

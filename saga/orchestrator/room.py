@@ -10,6 +10,7 @@ from saga.orchestrator.brake import Brake
 __all__ = ["Room"]
 
 _CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
+_LEGACY_LIMIT = 400  # the same while the runs of a dead process are taken up: they have waited
 _SPARE = 10  # one place in so many is added for runs that settle something
 
 
@@ -23,6 +24,7 @@ class Room:
         # Two halves take turns: while one is being written, the other is being decided.
         self.half = min(-(-most // 2), _CLAIM_LIMIT)
         self.circle = Circle()
+        self.inheriting = False  # the last claim took what a dead process had left
         self._most = most
         self._runs = runs
         self._brake = brake
@@ -30,7 +32,8 @@ class Room:
     @property
     def left(self) -> int:
         """For any run."""
-        return 0 if self._brake.stopping else max(min(self._most - len(self._runs), self.half), 0)
+        most = _LEGACY_LIMIT if self.inheriting else self.half
+        return 0 if self._brake.stopping else max(min(self._most - len(self._runs), most), 0)
 
     @property
     def worthwhile(self) -> bool:

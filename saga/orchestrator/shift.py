@@ -193,6 +193,7 @@ class Shift:
         if beating:
             self._membership.renewed()
         self._skip.update(survey.takeup.unable)
+        self._room.inheriting = any(taken.taken_over for taken in survey.takeup.taken)
         for taken in survey.takeup.taken:
             saga = self._sagas[taken.history.state.definition]
             self._runner.take(saga, taken.history, taken.fence)
@@ -206,9 +207,11 @@ class Shift:
     async def wait(self, poll: float, *ends: Callable[[], bool]) -> None:
         """Until the poll or a due time, room for runs that wait, a hint of a write, or an end."""
         due, until = self._due(), self._clock.monotonic() + min(poll, self._membership.lease / 4)
+        until = min(until, self._membership.verdict_at)
         if due > self._looked_at:
             until = min(until, self._when(due))
-        await asyncio.sleep(0)  # what has been claimed is looked at before anything else
+        if not self._room.inheriting:
+            await asyncio.sleep(0)  # what has been claimed is looked at before anything else
         while not self.over and (left := until - self._clock.monotonic()) > 0:
             if any(end() for end in ends) or self._room.worthwhile:
                 return
