@@ -34,12 +34,14 @@ __all__ = [
 
 PLANS_FOR_GROWTH = (
     ", set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),"
-    " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"
+    " set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),"
+    " set_config('plan_cache_mode', 'force_generic_plan', true)"
 )
-"""Settings of a transaction whose statements may be kept as they are planned in it.
+"""Settings of a transaction that writes: its statements are planned once, and the plans are kept.
 
-One that was planned while a table was empty would read all of it later. What is switched off so
-counts as dear, and what is dear would be compiled first (JIT).
+For a few rows planning takes longer than doing. One that was planned while a table was empty would
+read all of it later. What is switched off so counts as dear, and what is dear would be compiled
+first (JIT).
 """
 _LOCK_SECONDS = 30.0
 _IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
