@@ -99,8 +99,8 @@ class Run:
     optional ones included. `settlement`: of an ended run, what became of each effect and on whose
     word; else empty. `damaged`: what is stored does not verify; then only what the head says
     is shown.
-    `notice` says what its caller should know and is no part of it: that it was started before, or
-    that no live orchestrator runs its saga, with the command to start one.
+    `notice` says what its caller should know and is no part of it: that it was started before, that
+    a cancel waits or came too late, or that nobody runs its saga, with the command to start one.
     """
 
     id: str
@@ -168,8 +168,18 @@ def run_view(history: History, notice: str = "") -> Run:
         started_at=since(state.started_at),
         ended_at=moment(state.ended_at),
         budget=run_budget(history),
-        notice=notice,
+        notice=notice or _cancelled(state),
     )
+
+
+def _cancelled(state: RunState) -> str:
+    """What became of a cancel that is on record, as far as nothing else shows it."""
+    asked = f"{state.run_id}: the cancel by {state.cancelled_by or 'somebody'}"
+    if state.cancel is not None and state.phase == "running":
+        then = "and the run only goes forward if that has landed"
+        return f"{asked} waits: what cannot be taken back is settled first, {then}"
+    late = state.cancel is not None and state.outcome == "completed"
+    return f"{asked} came too late: what cannot be taken back had landed" if late else ""
 
 
 def damaged_view(head: Any, cases: tuple[str, ...]) -> Run:

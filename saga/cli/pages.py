@@ -103,6 +103,7 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
             ("step", side),
             ("key", case.key),
             ("error", error),
+            ("takes back", None if case.reverses is None else compact(case.reverses)),
             *(("receipt", compact(receipt)) for receipt in case.receipts),
             ("opened", case.opened_at),
             ("read", case.read_at),
@@ -125,7 +126,8 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
         )
         paper.command(command("case", case.id))
     paper.blank()
-    paper.say("Look at the provider, by the key. What may be decided, and what follows:")
+    look = "" if case.key is None else "Look at the provider, by the key. "
+    paper.say(f"{look}What may be decided, and what follows:")
     for verdict, consequence in case.verdicts.items():
         _verdict(paper, case, verdict, consequence, command)
 

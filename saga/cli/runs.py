@@ -78,6 +78,7 @@ def _start(
     if not wait_:
         surface.answer(run, "run")
         return codes.DONE
+    surface.note(run.notice)
     return _waited(surface, run_id, timeout)
 
 
@@ -109,6 +110,10 @@ def _list(
     with surface.progress("reading runs"):
         found = surface.client().runs(phase=phase, saga=saga, limit=limit, after=after)
     surface.answer(found, "runs")
+    if len(found) == limit:
+        words = [f"--{name}={value}" for name, value in (("phase", phase), ("saga", saga)) if value]
+        more = surface.command("runs", *words, "--limit", str(limit), "--after", found[-1].id)
+        surface.note(f"There may be more: {more}")
     return codes.DONE
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shlex
 import sys
 import threading
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Surface", "plain"]
 
 _PATIENCE = 1.0  # seconds without a word
+_BEFORE_HOST = re.compile(r"^(\w+://[^:/?#]*):[^/?#]*@")
+_IN_QUERY = re.compile(r"([?&])(?:password|sslpassword)=[^&]*(?:&|$)")
 _SOON, _LATER = 10.0, 60.0  # between two lines of progress where lines stay
 
 
@@ -87,17 +90,24 @@ class Surface:
         if self.as_json:
             found = plain(value)
             if isinstance(found, dict) and "notice" in found:
-                start_one = self.command("orchestrator", "APP")
-                found["notice"] = found["notice"].replace("saga orchestrator APP", start_one)
+                found["notice"] = self._pasteable(found["notice"])
             streams.write_out(json.dumps(found, indent=2) + "\n")
             return
         from saga.cli import pages  # noqa: PLC0415  the tables
 
         streams.write_out(pages.printed(page, value, self.command))
 
+    def note(self, text: str) -> None:
+        """Say on stderr what whoever waits should know; a program finds it in the answer."""
+        if text and not self.as_json:
+            streams.write_error(streams.visible(self._pasteable(text)) + "\n")
+
+    def _pasteable(self, notice: str) -> str:
+        return notice.replace("saga orchestrator APP", self.command("orchestrator", "APP"))
+
     def command(self, *words: str) -> str:
         """A command to paste, for this database and app, quoted for a shell."""
-        given = ["--db", self.db] if self.db is not None else []
+        given = ["--db", _without_password(self.db)] if self.db is not None else []
         if words[0] == "orchestrator" and self.app:
             words = ("orchestrator", self.app)
         return shlex.join(["saga", *words[:1], *given, *words[1:]])
@@ -119,6 +129,11 @@ class Surface:
         finally:
             done.set()
             teller.join()
+
+
+def _without_password(url: str) -> str:
+    """What is printed goes into tickets; whoever pastes it has the password from elsewhere."""
+    return _IN_QUERY.sub(r"\1", _BEFORE_HOST.sub(r"\1@", url))
 
 
 def plain(value: Any) -> Any:

@@ -123,6 +123,8 @@ class Shift:
                 caller.cancel_all()
                 await caller.settled(1.0)
                 await self._settle(_SETTLE_SECONDS)
+                for key in [key for run in runner.runs.values() for key, _ in run.calls]:
+                    _log.warning("%s: its function has not returned, and is left behind", key)
             runner.drop_all()
             if not self.over:
                 await self._errands.write(self._membership.release_all)

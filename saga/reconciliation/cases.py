@@ -34,6 +34,7 @@ class Case:
     and what follows. `not_before`: a verdict that nothing happened needs a look at the provider
     from after that time (`None`: no such bound, or a call of it still runs). `read_at` is when this
     was read. `receipts`: everything that was returned for the action, the recorded one first.
+    `reverses`: the receipt of what an undo takes back, if there is one.
     `receipt_fields`: names and types of the receipt that `landed` needs, where known. `least`: what
     `raise` needs as evidence at least, as "EUR=150.00".
     """
@@ -61,6 +62,7 @@ class Case:
     receipts: tuple[Json, ...]
     receipt_fields: dict[str, Any]
     least: str = ""
+    reverses: Json = None
 
 
 def case_view(
@@ -93,6 +95,7 @@ def case_view(
         not_before=moment(bound) if bound != inf else None,
         read_at=since(now),
         verdicts=verdicts(history.spec, state, case, now) if case.state == "open" else {},
+        reverses=None if action.of_key is None else state.actions[action.of_key].receipt,
         receipts=(*([action.receipt] if action.state == "landed" else []), *action.others),
         receipt_fields=receipt_fields,
         least=least_raise(history.spec, state, action) if case.kind == "budget" else "",

@@ -89,6 +89,26 @@ def test_a_cancel_while_the_last_step_is_in_flight_waits_for_it_and_undoes_it(
         world.client.cancel("r1", reason="too late")
 
 
+@pytest.mark.parametrize("landed", [True, False])
+def test_a_cancel_while_a_step_that_cannot_be_taken_back_is_in_flight_says_what_it_waits_for(
+    world: World, *, landed: bool
+) -> None:
+    """It may come too late, and whoever asked for it must not take the answer for a promise."""
+    world.of(provider="asked", irreversible=["s3"])
+    world.start(s3=f"hold:gate {'land' if landed else 'drop'}")
+    world.orchestrator()
+    world.held("gate")
+    said = world.client.cancel("r1", reason="not wanted any more", actor="ada")
+    assert said.phase == "running"
+    assert said.notice.startswith("r1: the cancel by ada waits: what cannot be taken back")
+    world.ledger.open("gate")
+
+    run = world.ends()
+    assert run.outcome == ("completed" if landed else "compensated")
+    late = "r1: the cancel by ada came too late: what cannot be taken back had landed"
+    assert run.notice == (late if landed else "")
+
+
 async def _stubborn(call: Call[Plan]) -> Proof:
     with suppress(asyncio.CancelledError):  # and goes on as if nothing had been
         await asyncio.sleep(30)

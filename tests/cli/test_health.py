@@ -130,8 +130,11 @@ def test_a_damaged_run_is_shown_as_damaged_and_waited_for_as_a_case(shell: Shell
     assert shell.saga("wait", "t1", "--timeout", "10s").code == 9
     why = shell.json("why", "t1")
     assert (why["rule"], why["damaged"]) == ("damaged", True)
+    assert why["freed_by"].endswith("then decide its case: an orchestrator opens it")
     shell.idle()
     (case,) = shell.json("cases")
+    freed = shell.json("why", "t1")["freed_by"]
+    assert freed.endswith(f"then decide its case: saga case {case['id']}")
     assert (case["kind"], list(case["verdicts"])) == ("damaged", ["retry", "accept"])
     assert shell.saga("show", "t1").code == 0
     assert findings(shell)[0] == 7

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from datetime import datetime
 
 import pytest
 
 from saga import Client
-from saga.cli.surface import plain
+from saga.cli.surface import Surface, plain
 from tests.cli.shell import Shell
 
 ROME = '{"city": "Rome"}'
@@ -243,3 +244,34 @@ def test_park_lets_the_next_run_have_the_turn(shell: Shell) -> None:
     assert (parked["turn"], parked["resource"], len(parked["cases"])) == (None, "Keep", 1)
     assert shell.saga("orchestrator", "one_city.py:app", "--until-idle").code == 0
     assert shell.json("show", "t2")["turn"] == "holds"  # its undo is refused, too
+
+
+def test_a_page_of_runs_that_may_not_be_all_says_how_to_go_on(shell: Shell) -> None:
+    for number in range(3):
+        start(shell, f"t{number}", "Rome")
+    answer = shell.saga("runs", "--limit", "2", "--saga", "trip")
+    assert answer.err == "There may be more: saga runs --saga=trip --limit 2 --after t1\n"
+    rest = shell.saga(*answer.err.split("saga ", 1)[1].split())
+    assert ("t2" in rest.out, rest.err) == (True, "")
+
+
+def test_who_waits_is_told_at_once_that_nobody_runs_it(shell: Shell) -> None:
+    words = ("start", "trips.py:app", "trip", "t1", ROME, "--wait", "--timeout", "0")
+    answer = shell.saga(*words)
+    assert answer.code == 10
+    assert answer.err.startswith("no live orchestrator runs trip@1; start one: saga orchestrator")
+
+
+def test_no_command_to_paste_holds_a_password() -> None:
+    """What is printed goes into tickets."""
+    for given, shown in (
+        ("postgresql://ada:s3:cr%40t@db.internal/sagas", "postgresql://ada@db.internal/sagas"),
+        (
+            "postgresql://ada@h/s?password=s3&sslmode=require",
+            "postgresql://ada@h/s?sslmode=require",
+        ),
+        ("postgresql://ada:s3@h1:1,h2:2/s", "postgresql://ada@h1:1,h2:2/s"),
+        ("sqlite:////tmp/a:b@c/saga.db", "sqlite:////tmp/a:b@c/saga.db"),
+    ):
+        command = Surface(given, lambda _: None, as_json=False).command("runs")
+        assert shlex.split(command) == ["saga", "runs", "--db", shown]

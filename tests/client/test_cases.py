@@ -79,6 +79,9 @@ def test_an_undo_that_is_undone_by_hand_lets_the_rest_go_on(desk: Desk) -> None:
     desk.run("r1", {"asked": "refuse"}, keyed="refuse")
     (case,) = desk.client.cases()
     assert (case.kind, case.direction, case.receipt_fields) == ("undo_refused", "undo", {})
+    (landed,) = [step for step in desk.client.show("r1").steps if step.name == case.step]
+    assert case.reverses == landed.receipt
+    assert case.reverses
     with pytest.raises(NotAllowed):
         desk.client.resolve(case.id, "undone", reason="x")  # without evidence
     desk.client.resolve(case.id, "undone", reason="by hand", evidence="their mail")

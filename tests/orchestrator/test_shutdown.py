@@ -69,6 +69,8 @@ def test_a_plain_function_that_never_returns_does_not_keep_the_process(world: Wo
     world.held("never")
     worker.send(signal.SIGTERM)
     assert worker.ended(20) == 0
+    (key,) = [step.key for step in world.show().steps]
+    assert f"{key}: its function has not returned, and is left behind" in worker.log
 
 
 def test_a_probe_in_flight_at_the_end_is_made_again_by_the_next(world: World) -> None:

@@ -55,7 +55,7 @@ def test_all_that_the_dead_have_left_is_taken_up_before_any_of_it_is_moved(world
                 yield given
 
     noted: list[list[Any]] = []
-    options = {"kind": OnDatabase, "database": Noting, "given": noted}
+    options: dict[str, Any] = {"kind": OnDatabase, "database": Noting, "given": noted}
 
     async def main() -> None:
         async with running(world, runs_at_once=40, **options) as heir:
