@@ -86,7 +86,9 @@ def run(argv: Sequence[str] | None) -> int:
         code = _program(words, prog_name="saga", standalone_mode=False)
     except typer.TyperException as error:
         if said := error.format_message():  # a bare `saga` has printed its help instead
-            failures.tell("UsageError", said, "see: saga --help", as_json=as_json)
+            context = getattr(error, "ctx", None)
+            verb = context.command_path if context is not None else "saga"
+            failures.tell("UsageError", said, f"see: {verb} --help", as_json=as_json)
         return codes.USAGE
     except typer.Abort:
         return codes.INTERRUPTED

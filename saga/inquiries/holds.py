@@ -268,7 +268,8 @@ def _words(  # noqa: PLR0911  one line for each thing that it may be
 
 def _facts(action: Action) -> tuple[str, ...]:
     """What is on record about an action, a line each. Never an argument's value."""
-    facts = [f"action {action.key} is {action.state} after {action.attempts} attempts"]
+    times = "1 attempt" if action.attempts == 1 else f"{action.attempts} attempts"
+    facts = [f"action {action.key} is {action.state} after {times}"]
     if action.error:
         facts.append(f"last error {action.error['type']}: {action.error['text']}")
     if action.probes or action.last_answer:

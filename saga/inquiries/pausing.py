@@ -44,7 +44,8 @@ def one_name(saga: str | None, effect: str | None, provider: str | None) -> tupl
     ]
     if len(given) != 1:
         raise BadInput(
-            f"{len(given)} of saga, effect and provider are given", remedy="name exactly one"
+            f"{len(given)} of saga, effect and provider are named",
+            remedy="name exactly one, as --provider shop",
         )
     kind, name = given[0]
     return kind, check_id(f"{kind} name", name, NAME_MAX)
