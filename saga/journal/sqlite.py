@@ -39,6 +39,7 @@ __all__ = [
     "TurnLock",
     "connect",
     "database_path",
+    "file_at",
     "is_text",
     "library",
     "make_file",
@@ -135,6 +136,15 @@ def make_file(path: Path) -> None:
         connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
     finally:
         connection.close()
+
+
+def file_at(path: Path) -> tuple[int, int] | None:
+    """Which file has this name now: its device and its number there; `None` if none has."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class TurnLock:

@@ -44,6 +44,7 @@ class SqliteBackend:
         self.turn: Turn = sqlite.TurnLock(path, clock)
         self.clock = clock  # whoever has the file is on this machine
         self._presence: Presence | None = None
+        self._file: tuple[int, int] | None = None  # that we have opened
 
     @property
     def error(self) -> type[Exception]:
@@ -73,7 +74,7 @@ class SqliteBackend:
         return sqlite.connect(self.path)
 
     def opened(self) -> None:
-        self._presence = Presence(self.path)
+        self._presence, self._file = Presence(self.path), sqlite.file_at(self.path)
 
     def close(self) -> None:
         if self._presence is not None:
@@ -99,10 +100,18 @@ class SqliteBackend:
     # ---- transactions
 
     def begin(self, connection: sa.Connection) -> None:
+        self._ensure_there()
         driver(connection).execute("BEGIN IMMEDIATE")
 
     def begin_reading(self, connection: sa.Connection) -> None:
+        self._ensure_there()
         driver(connection).execute("BEGIN")
+
+    def _ensure_there(self) -> None:
+        """A file that has lost its name can still be written, and nobody would ever see that."""
+        if self._file not in (None, sqlite.file_at(self.path)):
+            what = f"{self.path} has been removed or replaced while it was open"
+            raise DatabaseError(what, remedy="end whoever has it open, then put it back")
 
     def commit(self, connection: sa.Connection) -> None:
         driver(connection).execute("COMMIT")
