@@ -83,7 +83,7 @@ def parameters(url: str) -> dict[str, Any]:
     """What a URL says about the connection. `DatabaseError` never repeats it: it has secrets."""
     try:
         given = conninfo_to_dict(f"postgresql:{url.partition(':')[2]}")
-    except psycopg.Error as error:
+    except (psycopg.Error, UnicodeError) as error:
         raise DatabaseError(
             "the PostgreSQL URL cannot be read",
             remedy="write it as postgresql://user:password@host:5432/database",

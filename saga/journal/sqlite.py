@@ -50,20 +50,33 @@ BUSY_SECONDS = 30.0
 OLDEST = (3, 40, 0)
 _FIXED_IN = (3, 51, 3)
 _FULL = 2
+_NAME_MOST = 200  # bytes: room is left for what is added for the files beside it
 _BACKPORTS = {(3, 44): 6, (3, 50): 7}
 
 
 def database_path(url: str) -> Path:
-    """The absolute path of an SQLite URL; `DatabaseError` for every other kind of URL."""
+    """The absolute path of an SQLite URL, links followed; `DatabaseError` for any other URL."""
     prefix, separator, rest = url.partition(":///")
     if not separator or prefix != "sqlite" or not rest or rest.startswith(":memory:"):
         kind = url.partition(":")[0] or "nothing"
-        path = url if url and ":" not in url else "saga.db"
+        named = url if url and ":" not in url else "saga.db"
         raise DatabaseError(
             f"the database URL is neither sqlite:///PATH nor postgresql://… (its kind is {kind!r})",
-            remedy=f"use for example sqlite:///{path} or postgresql://user@host/database",
+            remedy=f"use for example sqlite:///{named} or postgresql://user@host/database",
         )
-    return Path(unquote(rest.partition("?")[0])).absolute()
+    given = unquote(rest.partition("?")[0], errors="surrogateescape")
+    try:
+        # One name for one file: beside it stand locks that all who use it must find.
+        path = Path(given).resolve()
+        path.is_dir()  # the whole of it can be asked for
+    except (OSError, RuntimeError, ValueError) as error:
+        raise DatabaseError(f"no file can be called {given!a}: {error}") from None
+    if len(os.fsencode(path.name)) > _NAME_MOST:
+        raise DatabaseError(
+            f"the name of {path} is longer than {_NAME_MOST} bytes, and others are made from it",
+            remedy="give the file a shorter one",
+        )
+    return path
 
 
 def safe_wal(version: tuple[int, ...]) -> bool:
@@ -79,7 +92,7 @@ def connect(path: Path) -> Any:
             f"SQLite {library.sqlite_version} is too old: {'.'.join(map(str, OLDEST))} is needed",
             remedy="install pysqlite3, or a newer Python",
         )
-    uri = f"file:{quote(str(path))}?mode=rw"
+    uri = f"file:{quote(os.fsencode(path))}?mode=rw"
     connection = library.connect(
         uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )

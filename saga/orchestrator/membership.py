@@ -49,6 +49,7 @@ class Membership:
         self._lost = lost
         self._alarm: asyncio.TimerHandle | None = None
         self._life = database.backend.life(id_)
+        self._has_row = False  # that says that we live
         self._ends = 0.0  # monotonic
         self._sent = 0.0
         self._seen: dict[str, _Seen] = {}  # by the id of a peer
@@ -65,12 +66,16 @@ class Membership:
 
     @property
     def verdict_at(self) -> float:
-        """When the first of the others counts as dead, unless it is seen to beat (monotonic)."""
-        return min([one.until for one in self._seen.values()], default=inf)
+        """When the next of the others counts as dead, unless it is seen to beat (monotonic).
+
+        One that should be dead by now is not among them: a look that fails is no reason to look.
+        """
+        now = self._clock.monotonic()
+        return min([one.until for one in self._seen.values() if one.until > now], default=inf)
 
     def register(self, connection: Any, sagas: Sequence[tuple[str, int]]) -> None:
         """Make our row; nothing is claimed before it is durable."""
-        self._sent = self._clock.monotonic()
+        self._sent, self._has_row = self._clock.monotonic(), True
         ownership.register(connection, self.id, sagas, self.lease, self._database.now())
 
     def beat(self, connection: Any, stuck: int, refused: str | None) -> bool:
@@ -110,9 +115,10 @@ class Membership:
             if last is None or last.beat != peer.beat:
                 last = _Seen(peer.beat, now + _PATIENCE * peer.lease)
             silent = now >= last.until
+            seen[peer.id] = last  # until it is not there any more: this transaction may yet fail
             if not silent and not self._database.backend.is_gone(peer.id):
-                seen[peer.id] = last
-            elif ownership.declare_dead(connection, peer):
+                continue
+            if ownership.declare_dead(connection, peer):
                 self._database.backend.forget(peer.id)
                 why = "has not beaten for its lease" if silent else "has ended"
                 _log.warning("orchestrator %s (pid %d) %s; taking over", peer.id, peer.pid, why)
@@ -125,6 +131,7 @@ class Membership:
 
     def release_all(self, connection: Any) -> None:
         """Give back all runs, at the end."""
+        self._has_row = False
         ownership.release_all(connection, self.id, self._database.now())
 
     def close(self) -> None:
@@ -133,3 +140,5 @@ class Membership:
             self._alarm.cancel()
         self._ends = 0.0
         self._life.close()
+        if not self._has_row:  # else whoever declares us dead sees by it that we are
+            self._database.backend.forget(self.id)

@@ -9,22 +9,28 @@ from saga.orchestrator.brake import Brake
 
 __all__ = ["Room"]
 
-_CLAIM_LIMIT = 100  # runs of one look: it holds the turn to write, and the beat waits for it
+_FIRST_LIMIT = 10  # runs of the first look: nobody knows how long they are
+_CLAIM_LIMIT = 100  # of those that follow
 _LEGACY_LIMIT = 400  # the same while the runs of a dead process are taken up: they have waited
+_LOOK_SECONDS = 0.5  # for one look: it holds the turn to write
+_LOOK_SHARE = 0.1  # and so much of the lease: the beat waits for it
 _SPARE = 10  # one place in so many is added for runs that settle something
 
 
 class Room:
     """Room for `most` runs in memory; `runs` are those that are there.
 
-    `circle` is how those that wait share it.
+    `circle` is how those that wait share it. A look takes no more runs than fit its time, by how
+    long those before them took to be read and verified.
     """
 
-    def __init__(self, most: int, runs: Sized, brake: Brake) -> None:
+    def __init__(self, most: int, runs: Sized, brake: Brake, lease: float) -> None:
         # Two halves take turns: while one is being written, the other is being decided.
         self.half = min(-(-most // 2), _CLAIM_LIMIT)
         self.circle = Circle()
         self.inheriting = False  # the last claim took what a dead process had left
+        self._seconds = min(_LOOK_SECONDS, lease * _LOOK_SHARE)
+        self._fit = _FIRST_LIMIT
         self._most = most
         self._runs = runs
         self._brake = brake
@@ -33,12 +39,21 @@ class Room:
     def left(self) -> int:
         """For any run."""
         most = _LEGACY_LIMIT if self.inheriting else self.half
-        return 0 if self._brake.stopping else max(min(self._most - len(self._runs), most), 0)
+        return max(min(self._free, most, self._fit), 0)
+
+    @property
+    def _free(self) -> int:
+        return 0 if self._brake.stopping else self._most - len(self._runs)
+
+    def took(self, runs: int, seconds: float) -> None:
+        """A look took so many runs, and so long."""
+        if runs:
+            self._fit = max(int(runs * self._seconds / max(seconds, 1e-6)), 1)
 
     @property
     def worthwhile(self) -> bool:
         """Whether there is room for many, and more than the last claim took may wait for it."""
-        return self.circle.crowded and self.left >= self.half
+        return self.circle.crowded and self._free >= self.half
 
     @property
     def spare(self) -> int:

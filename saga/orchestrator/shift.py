@@ -84,7 +84,7 @@ class Shift:
         self._runner.caller = self._caller_type(
             clock, lanes, resources, self._runner.deliver, lambda: self._membership.holds
         )
-        self._room = Room(runs_at_once, self._runner.runs, self._runner.brake)
+        self._room = Room(runs_at_once, self._runner.runs, self._runner.brake, lease)
         self._background = Background()
         self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
         self._next_due: float | None = None
@@ -195,6 +195,7 @@ class Shift:
         if beating:
             self._membership.renewed()
         self._skip.update(survey.takeup.unable)
+        self._room.took(len(survey.takeup.taken), survey.seconds)
         self._room.inheriting = any(taken.taken_over for taken in survey.takeup.taken)
         for taken in survey.takeup.taken:
             saga = self._sagas[taken.history.state.definition]

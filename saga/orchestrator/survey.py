@@ -33,6 +33,7 @@ class Survey:
     paused: frozenset[tuple[str, str]] = frozenset()  # (kind, name)
     next_due: float | None = None  # of a run that nobody has
     at: float = 0.0  # when we looked (unix seconds)
+    seconds: float = 0.0  # how long it took, the waiting for a turn not counted
 
 
 def look(
@@ -56,7 +57,7 @@ def look(
 
     `settling`: only such as wind down or have something unknown.
     """
-    now = database.now()
+    now, began = database.now(), database.clock.monotonic()
     survey = Survey(at=now)
     beaten = not beat or membership.beat(connection, stuck, refused)
     if not (beaten and membership.bury(connection)):
@@ -80,6 +81,7 @@ def look(
     unable = {*skip, *survey.takeup.unable}
     seen = outlook(connection, membership.id, specs, now=now, skip=unable)
     survey.moved, survey.paused, survey.next_due = seen.moved, seen.paused, seen.next_due
+    survey.seconds = database.clock.monotonic() - began
     return survey
 
 

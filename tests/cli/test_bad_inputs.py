@@ -159,6 +159,11 @@ def test_questions_that_cannot_be_meant(served: Shell) -> None:
         "nonsense",
         "sqlite:////no/such/folder/saga.db",
         "sqlite:////tmp",
+        f"sqlite:////tmp/{'long' * 60}.db",
+        f"sqlite:////tmp/{'a' * 300}",
+        "sqlite:////tmp/nul%00.db",
+        "postgresql://%ff:hunter2@/x",
+        "postgresql://me:hunter2@/x\udcff",
     ],
 )
 def test_a_database_that_cannot_be_had_is_six_and_shows_no_password(bare: Shell, url: str) -> None:
@@ -180,3 +185,10 @@ def test_a_file_that_may_not_be_read_is_six(bare: Shell) -> None:
     answer = bare.saga(*START, '{"city": "Rome"}', "--db", "sqlite:///folder.db")
     assert answer.code == 6
     assert "folder.db" in answer.err
+
+
+@pytest.mark.parametrize("name", ["odd\udcff.db", "odd%FF.db", "what is this?.db"])
+def test_a_file_may_have_any_name_that_the_system_takes(bare: Shell, name: str) -> None:
+    url = f"sqlite:///{name}"
+    assert bare.saga(*START, '{"city": "Rome"}', "--db", url).code == 0
+    assert "running" in bare.saga("runs", "--db", url).out
