@@ -9,6 +9,7 @@ limit that has none, oldest first, and is looked at again when a place there has
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from saga.machine.state import FORWARD
@@ -28,7 +29,7 @@ class _Lane:
     __slots__ = ("called", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: dict[str, Held] = {}
+        self.waiting: OrderedDict[str, Held] = OrderedDict()
         self.called: dict[str, Held] = {}
 
     def others(self, run: Held) -> int:
@@ -66,8 +67,10 @@ class _Limit:
 
     def wait(self, run: Held, *, first: bool) -> None:
         lane = self.first if first else self.later
-        lane.called.pop(run.run_id, None)
+        was_called = lane.called.pop(run.run_id, None) is not None
         lane.waiting.setdefault(run.run_id, run)
+        if was_called:  # and somebody of the first lane was faster: it has waited long enough
+            lane.waiting.move_to_end(run.run_id, last=False)
 
     def call(self) -> list[Held]:
         """Promise the free places to those who wait for longest."""

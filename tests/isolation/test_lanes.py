@@ -112,6 +112,16 @@ def test_a_place_that_is_not_taken_goes_to_the_next_one() -> None:
     assert hall.asks("r4") == 1
 
 
+def test_who_was_called_and_finds_its_place_taken_by_an_undo_stays_the_first_in_line() -> None:
+    hall = Hall(limits={"s1": 2})
+    assert [hall.asks(name) for name in ("r1", "r2", "r3", "r4")] == [1, 0, 0, 0]
+    assert hall.ends("r1") == ["r2"]
+    assert [hall.asks("u1", UNDO), hall.asks("u2", UNDO)] == [1, 1]
+    assert hall.asks("r2") == 0
+    assert hall.ends("u1") == []
+    assert hall.ends("u2") == ["r2"]
+
+
 def test_a_probe_counts_as_a_call_and_finds_room_like_an_undo() -> None:
     hall = Hall(limits={"s1": 3})
     assert hall.asks("r1", times=3) == 2
