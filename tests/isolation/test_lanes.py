@@ -113,7 +113,7 @@ def test_a_place_that_is_not_taken_goes_to_the_next_one() -> None:
 
 
 def test_who_was_called_and_finds_its_place_taken_by_an_undo_stays_the_first_in_line() -> None:
-    hall = Hall(limits={"s1": 2})
+    hall = Hall(at_provider=2)
     assert [hall.asks(name) for name in ("r1", "r2", "r3", "r4")] == [1, 0, 0, 0]
     assert hall.ends("r1") == ["r2"]
     assert [hall.asks("u1", UNDO), hall.asks("u2", UNDO)] == [1, 1]
