@@ -42,7 +42,7 @@ def load_app(text: str) -> App:
     there = sorted(key for key, value in vars(module).items() if isinstance(value, App))
     remedy = f"it has: {', '.join(there)}" if there else f"write {name} = App(…) in it"
     if isinstance(found, Saga):
-        remedy = f"a saga alone is not run: write all = App({name}), and name that"
+        remedy = f"a saga alone is not run: write served = App({name}), and name that"
     raise BadInput(f"{place!a} has no App called {name!a}", remedy=remedy)
 
 

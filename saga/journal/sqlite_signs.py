@@ -78,24 +78,22 @@ class LifeLock:
     """A lock that is held for as long as this process lives, under the orchestrator's id."""
 
     def __init__(self, database: Path, id_: str) -> None:
-        path = _life_path(database, id_)
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._path = _life_path(database, id_)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
     def close(self) -> None:
         """Let go: from now on everybody may take our runs."""
+        self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
     @staticmethod
     def is_free(database: Path, id_: str) -> bool:
-        """Whether the process with this id is surely gone.
-
-        Without its file nobody can say: somebody may have removed it.
-        """
+        """Whether the process with this id is surely gone."""
         try:
             descriptor = os.open(_life_path(database, id_), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            return False
+            return True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -49,7 +49,6 @@ class Membership:
         self._lost = lost
         self._alarm: asyncio.TimerHandle | None = None
         self._life = database.backend.life(id_)
-        self._has_row = False  # that says that we live
         self._ends = 0.0  # monotonic
         self._sent = 0.0
         self._seen: dict[str, _Seen] = {}  # by the id of a peer
@@ -75,7 +74,7 @@ class Membership:
 
     def register(self, connection: Any, sagas: Sequence[tuple[str, int]]) -> None:
         """Make our row; nothing is claimed before it is durable."""
-        self._sent, self._has_row = self._clock.monotonic(), True
+        self._sent = self._clock.monotonic()
         ownership.register(connection, self.id, sagas, self.lease, self._database.now())
 
     def beat(self, connection: Any, stuck: int, refused: str | None) -> bool:
@@ -131,7 +130,6 @@ class Membership:
 
     def release_all(self, connection: Any) -> None:
         """Give back all runs, at the end."""
-        self._has_row = False
         ownership.release_all(connection, self.id, self._database.now())
 
     def close(self) -> None:
@@ -140,5 +138,3 @@ class Membership:
             self._alarm.cancel()
         self._ends = 0.0
         self._life.close()
-        if not self._has_row:  # else whoever declares us dead sees by it that we are
-            self._database.backend.forget(self.id)

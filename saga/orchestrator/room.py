@@ -11,7 +11,7 @@ __all__ = ["Room"]
 
 _FIRST_LIMIT = 10  # runs of the first look: nobody knows how long they are
 _CLAIM_LIMIT = 100  # of those that follow
-_LEGACY_LIMIT = 400  # the same while the runs of a dead process are taken up: they have waited
+_HERITAGE_LIMIT = 400  # the same while the runs of a dead process are taken up: they have waited
 _LOOK_SECONDS = 0.5  # for one look: it holds the turn to write
 _LOOK_SHARE = 0.1  # and so much of the lease: the beat waits for it
 _SPARE = 10  # one place in so many is added for runs that settle something
@@ -38,7 +38,7 @@ class Room:
     @property
     def left(self) -> int:
         """For any run."""
-        most = _LEGACY_LIMIT if self.inheriting else self.half
+        most = _HERITAGE_LIMIT if self.inheriting else self.half
         return max(min(self._free, most, self._fit), 0)
 
     @property
@@ -63,4 +63,5 @@ class Room:
         """
         if self._brake.stopping or not self._brake.lanes.crowded:
             return 0
-        return max(self._most + -(-self._most // _SPARE) - len(self._runs), 0)
+        most = self._most + -(-self._most // _SPARE)
+        return max(min(most - len(self._runs), self._fit), 0)

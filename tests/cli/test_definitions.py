@@ -74,7 +74,7 @@ def test_a_file_may_be_called_like_a_module_of_python(shell: Shell) -> None:
         ("trips.py:", "write module:name or file.py:name"),
         (":app", "write module:name or file.py:name"),
         ("trips.py:nope", "it has: app"),
-        ("trips.py:trips", "write all = App(trips), and name that"),
+        ("trips.py:trips", "write served = App(trips), and name that"),
         ("nowhere.py:app", "no file 'nowhere.py'"),
         ("nowhere:app", "No module named 'nowhere'"),
         ("../x:app", "no file '../x'"),

@@ -182,21 +182,3 @@ def test_one_file_by_two_names_is_one_database(world: World) -> None:
 
     asyncio.run(main())
     assert [call["pid"] for call in world.ledger.calls("s1")] == [one.pid]
-
-
-@files_only
-def test_a_file_of_life_that_somebody_removed_declares_nobody_dead(world: World) -> None:
-    world.of(names=["s1"], provider="both", timeout=60).start(s1="hold:gate land")
-    one = world.orchestrator(lease=30.0)
-    world.held("gate")
-    for file in world.folder.glob("saga.db-life-*"):
-        file.unlink()
-
-    async def main() -> None:
-        async with running(world, lease=30.0) as orchestrator:
-            await looks(orchestrator)
-            world.ledger.open("gate")
-            await until_then(lambda: world.show().outcome == "completed", "it has ended")
-
-    asyncio.run(main())
-    assert [call["pid"] for call in world.ledger.calls("s1")] == [one.pid]
