@@ -132,25 +132,16 @@ def _unreadable(connection: Any, source: Source, head: Any, damage: Exception) -
             freed_by="an orchestrator of that version",
         )
         return _why(head, [hold], live)
-    # Its own case before those that cannot be decided before it is.
-    found = inquiry.open_case_ids(connection, head["run_id"])
-    cases = sorted(found, key=_is_of_damage, reverse=True)
+    cases = inquiry.open_case_ids(connection, head["run_id"])
+    own = [case for case in cases if f"/{DAMAGED}" in case]  # others cannot be decided before it
     hold = Hold(
         rule="damaged",
         text="what is stored of it does not verify, so nothing acts on it",
         evidence=(str(damage), *(f"case {case} is open" for case in cases)),
         freed_by="restore its rows from a backup, then decide its case: "
-        + (
-            f"saga case {cases[0]}"
-            if any(map(_is_of_damage, cases))
-            else "an orchestrator opens it"
-        ),
+        + (f"saga case {own[0]}" if own else "an orchestrator opens it"),
     )
     return _why(head, [hold], live, damaged=True)
-
-
-def _is_of_damage(case_id: str) -> bool:
-    return f"/{DAMAGED}" in case_id
 
 
 def _facts(history: History) -> list[str]:

@@ -7,7 +7,7 @@ newer format is neither damage nor ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -141,7 +141,9 @@ def read_record(body: str) -> Record:
         raise NewerFormat(f"format {written}, written by {row.get('writer')!r}")
     if row.keys() != _FIELDS.keys():
         raise ValueError(f"fields {sorted(row.keys() ^ _FIELDS.keys())} are missing or not known")
-    _RECORD_KINDS.ensure([row[name] for name in _FIELDS])
+    for name, kinds in _FIELDS.items():
+        if not _is(row[name], kinds):
+            raise ValueError(f"field {name!r} has the wrong type")
     if not all(isinstance(command, str) for command in row["commands"]):
         raise ValueError("field 'commands' has the wrong type")
     return Record(
@@ -169,25 +171,8 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 }
 
 
-class _Kinds:
-    """The types that the fields of an object of JSON may have; `None` for any."""
-
-    def __init__(self, fields: Mapping[str, tuple[type, ...] | None]) -> None:
-        self._fields = fields
-        self._fit: set[tuple[type, ...]] = set()  # have been looked at: few ever come
-
-    def ensure(self, values: Iterable[Any]) -> None:
-        """`ValueError` names the first one that does not fit. They come in the fields' order."""
-        kinds = tuple(map(type, values))  # JSON's true is not a number: never isinstance
-        if kinds in self._fit:
-            return
-        for kind, (name, allowed) in zip(kinds, self._fields.items(), strict=True):
-            if allowed is not None and kind not in allowed:
-                raise ValueError(f"field {name!r} has the wrong type")
-        self._fit.add(kinds)
-
-
-_RECORD_KINDS = _Kinds(_FIELDS)
+def _is(value: object, kinds: tuple[type, ...] | None) -> bool:
+    return kinds is None or type(value) in kinds  # JSON's true is not a number: never isinstance
 
 
 class _Shape:
@@ -198,7 +183,7 @@ class _Shape:
         self.names = ("kind", *(field.name for field in fields(event)))
         self._get = attrgetter(*self.names)
         hints = get_type_hints(event)
-        self.kinds = _Kinds({name: _json_types(hints[name]) for name in self.names[1:]})
+        self.kinds = {name: _json_types(hints[name]) for name in self.names[1:]}
 
     def row(self, event: Event) -> dict[str, Any]:
         values = self._get(event)
@@ -230,8 +215,7 @@ def _read_event(row: Any, written: int, at: float) -> Event:
     if tuple(row) != shape.names:
         raise ValueError(f"event {row['kind']!r} has other fields")
     del row["kind"]
-    try:
-        shape.kinds.ensure(row.values())
-    except ValueError as error:
-        raise ValueError(f"event {kind!r}: {error}") from None
+    for name, kinds in shape.kinds.items():
+        if not _is(row[name], kinds):
+            raise ValueError(f"{shape.names[0]}.{name} has the wrong type")
     return shape.event(**row)

@@ -1,7 +1,7 @@
 """The garbage collector of a process that does nothing but orchestrate.
 
 Thousands of runs in memory are objects that live long, and hardly any of them is ever in a cycle.
-By its defaults the collector looks through them again and again, a quarter of a take-over long.
+By its defaults the collector looks through them again and again.
 """
 
 from __future__ import annotations
