@@ -6,6 +6,7 @@ import json
 import traceback
 
 from saga.cli import codes, streams
+from saga.cli.pasting import Pasting
 from saga.errors import DefinitionError, SagaError
 
 __all__ = ["tell", "told"]
@@ -13,13 +14,14 @@ __all__ = ["tell", "told"]
 _TEXT_MOST = 4000
 
 
-def told(error: BaseException, *, as_json: bool) -> int:
+def told(error: BaseException, pasting: Pasting, *, as_json: bool) -> int:
     """Report an error and give its exit code."""
     code = codes.code_of(error)
     name = type(error).__name__
     if isinstance(error, SagaError):
         what = f" [{error.code}]" if isinstance(error, DefinitionError) else ""
-        tell(name, f"{error.message}{what}", error.remedy, as_json=as_json)
+        remedy = pasting.pasteable(error.remedy)
+        tell(name, f"{error.message}{what}", remedy, as_json=as_json)
     elif code != codes.BUG or isinstance(error, streams.CannotWrite):
         tell(name, str(error), "", as_json=as_json)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from saga.cli import (
     streams,
 )
 from saga.cli.options import Db, Json
+from saga.cli.pasting import Pasting
 from saga.version import VERSION
 
 __all__ = ["run"]
@@ -75,15 +76,15 @@ def _common(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    context.obj = {"db": db, "json": as_json}
+    context.obj |= {"db": db, "json": as_json}
 
 
 def run(argv: Sequence[str] | None) -> int:
     """Run a command line; every error becomes its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    as_json = "--json" in words
+    as_json, given = "--json" in words, dict[str, Any]()
     try:
-        code = _program(words, prog_name="saga", standalone_mode=False)
+        code = _program(words, prog_name="saga", standalone_mode=False, obj=given)
     except typer.TyperException as error:
         if said := error.format_message():  # a bare `saga` has printed its help instead
             context = getattr(error, "ctx", None)
@@ -93,5 +94,5 @@ def run(argv: Sequence[str] | None) -> int:
     except typer.Abort:
         return codes.INTERRUPTED
     except Exception as error:  # noqa: BLE001  the last line of defence
-        return failures.told(error, as_json=as_json)
+        return failures.told(error, Pasting(given.get("db"), None), as_json=as_json)
     return code if isinstance(code, int) else codes.DONE

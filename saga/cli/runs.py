@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import join
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -112,8 +113,8 @@ def _list(
     surface.answer(found, "runs")
     if len(found) == limit:
         words = [f"--{name}={value}" for name, value in (("phase", phase), ("saga", saga)) if value]
-        more = surface.command("runs", *words, "--limit", str(limit), "--after", found[-1].id)
-        surface.note(f"There may be more: {more}")
+        more = ["saga", "runs", *words, "--limit", str(limit), "--after", found[-1].id]
+        surface.note(f"There may be more: {join(more)}")
     return codes.DONE
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from saga.cli import streams
+from saga.cli.pasting import Pasting
 from saga.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Surface", "plain"]
 
 _PATIENCE = 1.0  # seconds without a word
-_BEFORE_HOST = re.compile(r"^(\w+://[^:/?#]*):[^/?#]*@")
-_IN_QUERY = re.compile(r"([?&])(?:password|sslpassword)=[^&]*(?:&|$)")
 _SOON, _LATER = 10.0, 60.0  # between two lines of progress where lines stay
 
 
@@ -61,13 +58,10 @@ class Surface:
         app: str | None = None,
     ) -> Surface:
         """What was said after the verb wins over what was said before it."""
-        before = context.find_root().obj or {}
-        return cls(
-            before.get("db") if db is None else db,
-            context.call_on_close,
-            as_json=as_json or before.get("json", False),
-            app=app,
-        )
+        said = context.find_root().obj
+        if db is not None:
+            said["db"] = db
+        return cls(said["db"], context.call_on_close, as_json=as_json or said["json"], app=app)
 
     def client(self) -> Client:
         """A client of the database, closed when the command ends: the last one tidies up."""
@@ -90,7 +84,7 @@ class Surface:
         if self.as_json:
             found = plain(value)
             if isinstance(found, dict) and "notice" in found:
-                found["notice"] = self._pasteable(found["notice"])
+                found["notice"] = self._pasting.pasteable(found["notice"])
             streams.write_out(json.dumps(found, indent=2) + "\n")
             return
         from saga.cli import pages  # noqa: PLC0415  the tables
@@ -100,17 +94,15 @@ class Surface:
     def note(self, text: str) -> None:
         """Say on stderr what whoever waits should know; a program finds it in the answer."""
         if text and not self.as_json:
-            streams.write_error(streams.visible(self._pasteable(text)) + "\n")
-
-    def _pasteable(self, notice: str) -> str:
-        return notice.replace("saga orchestrator APP", self.command("orchestrator", "APP"))
+            streams.write_error(streams.visible(self._pasting.pasteable(text)) + "\n")
 
     def command(self, *words: str) -> str:
         """A command to paste, for this database and app, quoted for a shell."""
-        given = ["--db", _without_password(self.db)] if self.db is not None else []
-        if words[0] == "orchestrator" and self.app:
-            words = ("orchestrator", self.app)
-        return shlex.join(["saga", *words[:1], *given, *words[1:]])
+        return self._pasting.command(*words)
+
+    @property
+    def _pasting(self) -> Pasting:
+        return Pasting(self.db, self.app)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[str], None]]:
@@ -129,11 +121,6 @@ class Surface:
         finally:
             done.set()
             teller.join()
-
-
-def _without_password(url: str) -> str:
-    """What is printed goes into tickets; whoever pastes it has the password from elsewhere."""
-    return _IN_QUERY.sub(r"\1", _BEFORE_HOST.sub(r"\1@", url))
 
 
 def plain(value: Any) -> Any:

@@ -218,6 +218,13 @@ def test_commands_to_paste_name_the_database_that_was_named(shell: Shell) -> Non
     url = "sqlite:///other.db"
     answer = shell.saga("start", "trips.py:app", "trip", "t1", ROME, "--db", url)
     assert f"\n  saga orchestrator --db {url} trips.py:app\n" in answer.out
+    page = shell.saga("runs", "--limit", "1", "--db", url)
+    assert page.err == f"There may be more: saga runs --db {url} --limit 1 --after t1\n"
+    unknown = shell.saga("show", "t2", "--db", url)
+    assert unknown.err.splitlines()[-1] == f"  see: saga runs --db {url}"
+    assert shell.saga("--db", url, "show", "t2").err == unknown.err
+    remedy = shell.saga("--db", url, "case", "t1/9", "--json").error["remedy"]
+    assert remedy == f"see: saga cases --db {url}"
     shell.database = shell.folder / "other.db"
 
 
@@ -275,3 +282,8 @@ def test_no_command_to_paste_holds_a_password() -> None:
     ):
         command = Surface(given, lambda _: None, as_json=False).command("runs")
         assert shlex.split(command) == ["saga", "runs", "--db", shown]
+
+
+def test_a_command_of_two_words_is_named_whole() -> None:
+    found = Surface("sqlite:///x.db", lambda _: None, as_json=False).command("db", "upgrade")
+    assert found == "saga db upgrade --db sqlite:///x.db"
