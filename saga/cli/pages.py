@@ -15,6 +15,7 @@ from saga.views import Run
 
 __all__ = ["printed"]
 
+_NOTHING_HAPPENED = ("retry", "absent", "undone")  # what only a look in time allows to say
 _PROOF = {"landed": ("--receipt", "@receipt.json"), "undone": ("--evidence", "@evidence.txt")}
 
 
@@ -117,10 +118,12 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
     paper.say(case.text)
     if not case.verdicts:
         return
-    if case.not_before is not None and case.not_before > case.read_at:
+    bound = case.not_before
+    too_early = bound is not None and bound > case.read_at
+    if bound is not None and too_early:
         paper.blank()
         paper.say(
-            f"Too early for retry, absent and undone: until {clock(case.not_before)} it could "
+            f"Too early for retry, absent and undone: until {clock(bound)} it could "
             "still arrive. Look at the provider after that, then read this case again:",
             style="yellow",
         )
@@ -129,12 +132,13 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
     look = "" if case.key is None else "Look at the provider, by the key. "
     paper.say(f"{look}What may be decided, and what follows:")
     for verdict, consequence in case.verdicts.items():
-        _verdict(paper, case, verdict, consequence, command)
+        paper.blank()
+        paper.facts([(verdict, consequence)], indent=2)
+        if not (too_early and verdict in _NOTHING_HAPPENED):
+            _resolve(paper, case, verdict, command)
 
 
-def _verdict(paper: Paper, case: Case, verdict: str, consequence: str, command: Command) -> None:
-    paper.blank()
-    paper.facts([(verdict, consequence)], indent=2)
+def _resolve(paper: Paper, case: Case, verdict: str, command: Command) -> None:
     if verdict == "landed":
         shape = f" ({', '.join(case.receipt_fields)})" if case.receipt_fields else ""
         paper.facts([("", f"Write the provider's receipt{shape} to receipt.json first.")], indent=8)

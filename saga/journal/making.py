@@ -42,7 +42,7 @@ def found_schema(connection: sa.Connection) -> str | None:
     if not {REVISIONS.name, instance.name} <= names:
         raise DatabaseError(
             "it holds tables of something else and no saga database",
-            remedy="name another file; saga makes one of its own",
+            remedy="give saga a database of its own",
         )
     revisions = connection.execute(sa.select(REVISIONS.c.version_num)).scalars().all()
     if len(revisions) != 1:

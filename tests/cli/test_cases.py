@@ -6,9 +6,11 @@ import json
 import re
 import shlex
 import time
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from saga import Client
+from saga.cli.pages import printed
 from saga.cli.surface import plain
 from tests.cli.shell import Answer, Shell
 
@@ -61,6 +63,18 @@ def test_a_case_shows_each_possible_verdict_its_consequence_and_the_command(
         assert f"    saga resolve {case} {verdict} --reason" in page
     assert "NameError: name 'ticket' is not defined" in page
     assert "receipt (note, seat, ticket_id) to receipt.json" in flat
+
+
+def test_what_would_be_refused_as_too_early_is_not_offered_for_pasting(served: Shell) -> None:
+    found = Client(f"sqlite:///{served.database}").case(case_of(served, "early"))
+    assert found.not_before is not None
+    early = replace(found, read_at=found.not_before - timedelta(seconds=1))
+    page = printed("case", early, lambda *words: shlex.join(words))
+    offered = [words[2] for line in page.splitlines() if (words := line.split())[:1] == ["resolve"]]
+    assert offered == ["landed", "accept"]
+    assert "Too early for retry, absent and undone" in page
+    for verdict in early.verdicts:
+        assert f"\n  {verdict}  " in page
 
 
 def test_the_json_of_a_case_is_the_python_object(served: Shell) -> None:
