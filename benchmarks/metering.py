@@ -43,7 +43,7 @@ class Meter:
         return Reading(position, float(wal), cpu_of_family(self._pid))
 
     def checkpoint(self) -> None:
-        """So that pages which are changed for the first time count as in everyday work."""
+        """So that pages which are changed for the first time after one count, too."""
         self._connection.execute("CHECKPOINT")
 
     def commits(self, before: Reading, after: Reading) -> int:
@@ -52,15 +52,24 @@ class Meter:
         The server's statistics count those that only read, and its transaction numbers count
         savepoints.
         """
+        return self._dump(before, after, "-r", "Transaction").count("desc: COMMIT")
+
+    def pages(self, before: Reading, after: Reading) -> float:
+        """Bytes of the WAL that are whole pages, which only a page's first change has."""
+        total = self._dump(before, after, "--stats").rpartition("Total")[2]
+        _count, _records, _share, pages, *_ = total.split()
+        return float(pages)
+
+    def _dump(self, before: Reading, after: Reading, *what: str) -> str:
         program = Path(f"/proc/{self._pid}/exe").resolve().with_name("pg_waldump")
         span = ["-s", before.position, "-e", after.position]
         said = subprocess.run(
-            [program, "-p", self._data / "pg_wal", "-r", "Transaction", *span],
+            [program, "-p", self._data / "pg_wal", *what, *span],
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
-        return said.stdout.count("desc: COMMIT")
+        return said.stdout
 
 
 @contextmanager

@@ -28,18 +28,24 @@ __all__ = ["measure_postgres"]
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas are enough where each commit is waited for alone
 _NOTES = """CPU: of the orchestrator's process, a saga. Above each table, a saga too: records, WAL
-and the CPU of the server, without the client's start, which is one record more. x one, x group:
+and the CPU of the server, without the client's start, which is one record more. Whole pages are
+written when a page changes for the first time after a checkpoint, which is made just before: among
+more sagas it is less of each. x one, x group:
 sagas/s against the floor that commits per transition, and against the one that shares commits."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """Records, bytes of WAL, and microseconds of the server's CPU, a saga."""
+    """Records, bytes of WAL, and microseconds of the server's CPU, a saga.
+
+    `pages`: those bytes of it that are whole pages, right after a checkpoint.
+    """
 
     workload: str
     in_flight: int
     records: float
     wal: float
+    pages: float
     server: float
 
 
@@ -54,7 +60,8 @@ def measure_postgres(options: Options) -> Report:
                 report.figures += [*figures, made]
                 title = (
                     f"{workload}, {in_flight} in flight: {made.records:.2f} records,"
-                    f" {made.wal / 1024:.1f} KB of WAL, server {made.server:.0f} us"
+                    f" {made.wal / 1024:.1f} KB of WAL ({made.pages / 1024:.1f} of it whole pages),"
+                    f" server {made.server:.0f} us"
                 )
                 report.tables.append(f"{title}\n{beside_floors(figures)}")
         shared = sharing(partial(fresh, server), options)
@@ -109,5 +116,7 @@ def _written(server: Server, options: Options, workload: str, in_flight: int) ->
         drain(url, names(count), in_flight, lambda: readings.append(meter.read()))
         before, after = readings
         records = sum(len(client.journal(run_id)) - 1 for run_id in names(count))
-    wal, cpu = after.wal - before.wal, after.cpu - before.cpu
-    return _Written(workload, in_flight, records / count, wal / count, cpu * 1e6 / count)
+        pages = meter.pages(before, after)
+    wal, cpu = after.wal - before.wal, (after.cpu - before.cpu) * 1e6
+    made = (one / count for one in (records, wal, pages, cpu))
+    return _Written(workload, in_flight, *made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from saga.journal.columns import one_of, real, table, text, whole
+from saga.journal.columns import ROOM, one_of, real, table, text, whole
 
 __all__ = [
     "SCHEMA",
@@ -21,7 +21,7 @@ __all__ = [
     "turns",
 ]
 
-SCHEMA = "0004"  # the Alembic revision that these tables are
+SCHEMA = "0005"  # the Alembic revision that these tables are
 
 instance = table(
     "instance",
@@ -89,7 +89,7 @@ runs = table(
     sa.CheckConstraint("quarantined_at IS NULL OR owner IS NULL", name="aside_without_owner"),
     # Each record leaves a dead head in the index of claims. By default they would be cleared away
     # once they are a fifth of all heads, and almost all of those have ended.
-    postgresql_with={"autovacuum_vacuum_scale_factor": 0.01},
+    postgresql_with={"autovacuum_vacuum_scale_factor": 0.01, **ROOM},
 )
 
 # What may be claimed, by due time and by party (`sharing`). Owned and ended runs are in none of
@@ -166,7 +166,7 @@ actions = table(
     sa.CheckConstraint("state <> 'intended' OR attempts = 0", name="intended_is_unsent"),
     sa.CheckConstraint("state NOT IN ('sending', 'unknown') OR attempts >= 1", name="sent_once"),
     rowid=False,
-    postgresql_with={"fillfactor": 70},  # room for a row to grow old in its own page
+    postgresql_with=ROOM,
 )
 sa.Index("ix_actions_run_id", actions.c.run_id)
 

@@ -43,8 +43,8 @@ NEXT = """
     from alembic import op
     import sqlalchemy as sa
 
-    revision = "0005"
-    down_revision = "0004"
+    revision = "0006"
+    down_revision = "0005"
     STEPS = 6
 
     def upgrade():
@@ -100,7 +100,7 @@ def scripts(tmp_path: Path) -> Path:
     (folder / "versions").mkdir(parents=True)
     for script in (*SCRIPTS.glob("*.py"), *SCRIPTS.glob("versions/*.py")):
         (folder / script.relative_to(SCRIPTS)).write_text(script.read_text("utf-8"), "utf-8")
-    (folder / "versions" / "0005_next.py").write_text(dedent(NEXT))
+    (folder / "versions" / "0006_next.py").write_text(dedent(NEXT))
     return folder
 
 
@@ -177,12 +177,12 @@ def test_of_several_upgrades_at_once_one_does_it_and_the_others_find_it_done(
 
 def test_an_upgraded_database_is_refused_by_the_version_before(copy: Copy, scripts: Path) -> None:
     url = copy(KEY)
-    assert upgrade(url, KEYS, scripts=scripts) == ("0004", "0005")
-    assert upgrade(url, KEYS, scripts=scripts) == ("0005", "0005")
-    with pytest.raises(DatabaseError, match="'0005', which this version") as refused:
+    assert upgrade(url, KEYS, scripts=scripts) == ("0005", "0006")
+    assert upgrade(url, KEYS, scripts=scripts) == ("0006", "0006")
+    with pytest.raises(DatabaseError, match="'0006', which this version") as refused:
         Database(url, KEYS)
     assert "newer version" in refused.value.remedy
-    with pytest.raises(DatabaseError, match="'0005', which this version"):
+    with pytest.raises(DatabaseError, match="'0006', which this version"):
         upgrade(url, KEYS)
     assert not check(url, KEYS).ok
 
