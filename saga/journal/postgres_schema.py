@@ -18,13 +18,13 @@ _COLUMNS = """
 SELECT CASE c.relkind WHEN 'v' THEN 'view ' WHEN 'm' THEN 'view ' ELSE 'table ' END || c.relname,
   string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod),
     CASE WHEN a.attnotnull THEN 'not null' END, l.collname, pg_get_expr(d.adbin, d.adrelid)),
-    ', ' ORDER BY a.attname) || coalesce(array_to_string(c.reloptions, ' '), '')
+    ', ' ORDER BY a.attname) || CASE c.relpersistence WHEN 'u' THEN ' unlogged' ELSE '' END
 FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_collation l ON l.oid = a.attcollation
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 WHERE c.relnamespace = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-GROUP BY c.relkind, c.relname, c.reloptions
+GROUP BY c.relkind, c.relname, c.relpersistence
 """
 _CONSTRAINTS = """
 SELECT 'constraint ' || conname, pg_get_constraintdef(oid) FROM pg_constraint
@@ -73,7 +73,7 @@ def differences(connection: sa.Connection, metadata: Sequence[sa.MetaData]) -> l
         for name in wanted.keys() & found.keys()
         if found[name] != wanted[name]
     ]
-    # An index more does no harm; a trigger, a rule or a view may change what is written or read.
+    # An index more does no harm, nor what somebody sets for the vacuum; a trigger, a rule or a view may change what is written or read.
     foreign = [
         f"{name} is none of ours" for name in found if name.startswith(("trigger", "rule", "view"))
     ]

@@ -122,6 +122,9 @@ def test_a_database_of_the_schema_before_is_upgraded_with_what_is_in_it(
     assert "saga db upgrade" in refused.value.remedy
     assert upgrade(url, KEYS) == ("0003", SCHEMA)
     assert check(url, KEYS).problems == ()
+    if databases.kind == "postgresql":
+        options = "SELECT relname, reloptions FROM pg_class WHERE reloptions IS NOT NULL ORDER BY 1"
+        assert databases.query(url, options) == databases.query(databases.fresh(), options)
     with closing(Database(url, KEYS)) as database, database.connection() as connection:
         assert verify_database(connection, KEYS) == []
 
@@ -196,6 +199,17 @@ def test_the_schema_of_a_server_is_made_when_it_is_asked_for(databases: Database
     with pytest.raises(DatabaseError, match="it has schema 0001") as refused:
         Database(url, KEYS)
     assert refused.value.remedy == "run: saga db upgrade"
+
+
+@server_only
+def test_what_is_set_for_the_vacuum_is_the_owners_to_say_and_a_log_is_not(
+    databases: Databases, copy: Copy
+) -> None:
+    url = copy(KEY)
+    databases.query(url, "ALTER TABLE runs SET (autovacuum_vacuum_cost_delay = 0)")
+    assert check(url, KEYS).problems == ()
+    databases.query(url, "ALTER TABLE journal SET UNLOGGED")  # a crash of the server empties it
+    assert check(url, KEYS).problems == ("table journal is not as this version makes it",)
 
 
 @server_only
