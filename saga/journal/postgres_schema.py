@@ -73,7 +73,8 @@ def differences(connection: sa.Connection, metadata: Sequence[sa.MetaData]) -> l
         for name in wanted.keys() & found.keys()
         if found[name] != wanted[name]
     ]
-    # An index more does no harm, nor what somebody sets for the vacuum; a trigger, a rule or a view may change what is written or read.
+    # An index more does no harm, nor what somebody sets for the vacuum; a trigger, a rule or a view
+    # may change what is written or read.
     foreign = [
         f"{name} is none of ours" for name in found if name.startswith(("trigger", "rule", "view"))
     ]
