@@ -58,6 +58,9 @@ class Client(Upkeep):
         that does not know whether it started one asks again. Raises `BadInput` (nothing is created)
         and `Conflict` (the id, or this version of the saga, means something else here).
         """
+        if not isinstance(saga, Saga):
+            remedy = "give the Saga itself; who has only its name finds it in App.sagas"
+            raise BadInput(f"the saga is {type(saga).__name__}", remedy=remedy)
         check_id("run id", run_id, RUN_ID_MAX)
         if tenant:
             check_id("tenant", tenant, _TENANT_LONGEST)

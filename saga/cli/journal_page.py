@@ -13,6 +13,7 @@ from saga.inquiries.records import RecordView
 
 __all__ = ["journal_page"]
 
+_OTHER_WAYS = ("probe", "report", "person", "signal", "time", "undo")  # than by the reply
 # What an event is about, where it is not about an action; the first that it has.
 _ABOUT = ("step", "savepoint", "case", "outcome", "saga")
 
@@ -67,6 +68,8 @@ def _more(event: dict[str, Any], kind: str) -> Iterator[str]:
         yield str(event.get("case") or event.get("savepoint") or "")
     if kind == "spread":
         yield f"{event.get('items')} items"
+    if event.get("source") in _OTHER_WAYS:
+        yield f"({event['source']})"
     for name in ("case_kind", "answer", "cause", "verdict"):
         if event.get(name):
             yield f"({event[name]})"

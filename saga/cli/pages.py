@@ -77,7 +77,7 @@ def _cases(paper: Paper, cases: Sequence[Case], command: Command) -> None:
         paper.say("No cases.")
         return
     rows = [
-        (case.id, case.kind, case.step, case.direction, _standing(case), case.opened_at)
+        (case.id, case.kind, _place(case), case.direction, _standing(case), case.opened_at)
         for case in cases
     ]
     paper.table(("case", "kind", "step", "direction", "state", "opened"), rows)
@@ -88,12 +88,16 @@ def _cases(paper: Paper, cases: Sequence[Case], command: Command) -> None:
         paper.command(command("case", first.id))
 
 
+def _place(case: Case) -> str | None:
+    return case.step if case.item is None else f"{case.step}#{case.item}"
+
+
 def _standing(case: Case) -> str:
     return case.state if case.state == "open" else (case.verdict or "settled")
 
 
 def _case(paper: Paper, case: Case, command: Command) -> None:
-    side = f"{case.step} ({case.direction})" if case.step else None
+    side = f"{_place(case)} ({case.direction})" if case.step else None
     error = f"{case.error['type']}: {case.error['text']}" if case.error else None
     paper.facts(
         [
@@ -104,6 +108,7 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
             ("step", side),
             ("key", case.key),
             ("error", error),
+            ("sends", None if case.key is None else compact(case.args)),
             ("takes back", None if case.reverses is None else compact(case.reverses)),
             *(("receipt", compact(receipt)) for receipt in case.receipts),
             ("opened", case.opened_at),
@@ -118,16 +123,7 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
     paper.say(case.text)
     if not case.verdicts:
         return
-    bound = case.not_before
-    too_early = bound is not None and bound > case.read_at
-    if bound is not None and too_early:
-        paper.blank()
-        paper.say(
-            f"Too early for retry, absent and undone: until {clock(bound)} it could "
-            "still arrive. Look at the provider after that, then read this case again:",
-            style="yellow",
-        )
-        paper.command(command("case", case.id))
+    too_early = _too_early(paper, case, command)
     paper.blank()
     look = "" if case.key is None else "Look at the provider, by the key. "
     paper.say(f"{look}What may be decided, and what follows:")
@@ -138,9 +134,28 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
             _resolve(paper, case, verdict, command)
 
 
+def _too_early(paper: Paper, case: Case, command: Command) -> bool:
+    """Say why nobody can know yet that nothing happened, if that is so."""
+    bound = case.not_before
+    if case.running:
+        until, then = "its call returns or its process ends", "Which process that is:"
+    elif bound is not None and bound > case.read_at:
+        until = f"{clock(bound)} it could still arrive"
+        then = "Look at the provider after that, then read this case again:"
+    else:
+        return False
+    paper.blank()
+    early = f"Too early for {', '.join(_NOTHING_HAPPENED[:-1])} and {_NOTHING_HAPPENED[-1]}"
+    paper.say(f"{early}: until {until}. {then}", style="yellow")
+    paper.command(command("health") if case.running else command("case", case.id))
+    return True
+
+
 def _resolve(paper: Paper, case: Case, verdict: str, command: Command) -> None:
     if verdict == "landed":
         shape = f" ({', '.join(case.receipt_fields)})" if case.receipt_fields else ""
+        if case.direction == "undo" and not shape:
+            shape = " ({} if it gives none)"
         paper.facts([("", f"Write the provider's receipt{shape} to receipt.json first.")], indent=8)
     if verdict == "undone":
         paper.facts([("", "Write what shows it to evidence.txt first.")], indent=8)

@@ -28,6 +28,7 @@ Command: TypeAlias = Callable[..., str]
 """Makes a command to paste from its words."""
 
 _WIDTH, _NARROWEST = 80, 40
+_NAME_MOST = 24  # characters of what is not folded, so that there is room for the rest
 
 
 class _Sheet(io.StringIO):
@@ -84,12 +85,16 @@ class Paper:
         self._print(grid)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """A table with a head. Columns are folded and nothing is cut off; a time stays whole."""
-        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+        """A table with a head. Columns are folded and nothing is cut off.
+
+        A time stays whole, and so does what stands first, by which one asks for more.
+        """
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         rows = list(rows)
         for index, name in enumerate(columns):
             times = any(isinstance(row[index], datetime) for row in rows)
-            table.add_column(name, overflow="fold", no_wrap=times)
+            name_of_it = index == 0 and max(len(str(row[0])) for row in rows) <= _NAME_MOST
+            table.add_column(name, overflow="fold", no_wrap=times or name_of_it)
         for row in rows:
             table.add_row(*(cell(value) for value in row))
         self._print(table)
@@ -109,7 +114,7 @@ def cell(value: Any, style: str = "") -> Text:
 
 def clock(moment: datetime) -> str:
     """A time, to the second, in UTC."""
-    return moment.isoformat(timespec="seconds")
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def compact(value: Any) -> str:

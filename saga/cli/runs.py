@@ -182,7 +182,9 @@ def _wait(
     Exit code 0 completed, 8 ended otherwise, 9 waits for a person, 10 timed
     out.
     """
-    return _waited(Surface.of(context, db, as_json), run, timeout)
+    surface = Surface.of(context, db, as_json)
+    surface.note(surface.client().show(run).notice)
+    return _waited(surface, run, timeout)
 
 
 @verbs.command("cancel", rich_help_panel=_PANEL)
@@ -243,7 +245,10 @@ def _waited(surface: Surface, run_id: str, timeout: float | None) -> int:
     except TimeoutError as error:
         surface.answer(client.show(run_id), "run")
         failures.tell(
-            "TimeoutError", str(error), f"see: saga why {run_id}", as_json=surface.as_json
+            "TimeoutError",
+            str(error),
+            f"see: {surface.command('why', run_id)}",
+            as_json=surface.as_json,
         )
         return codes.TIMED_OUT
     surface.answer(run, "run")

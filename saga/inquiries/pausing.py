@@ -48,6 +48,9 @@ def one_name(saga: str | None, effect: str | None, provider: str | None) -> tupl
             remedy="name exactly one, as --provider shop",
         )
     kind, name = given[0]
+    if "@" in name:
+        remedy = f"leave the version off: --{kind} {name.partition('@')[0]}"
+        raise BadInput(f"a pause holds every version, not {name!a}", remedy=remedy)
     return kind, check_id(f"{kind} name", name, NAME_MAX)
 
 

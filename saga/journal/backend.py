@@ -220,6 +220,10 @@ class Backend(Protocol):
         """Whether a constraint refuses it."""
         ...
 
+    def advice(self, error: BaseException) -> str:
+        """What whoever reads of this error can do; empty where nothing general can be said."""
+        ...
+
     def end_if_lost(self, error: Exception) -> None:
         """End this process if after this error nobody can know what is on the disk."""
         ...

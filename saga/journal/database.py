@@ -291,4 +291,4 @@ def explained(backend: Backend, error: Exception) -> Exception:
     cause = (error.orig or error) if isinstance(error, sa.exc.DBAPIError) else error
     kind = Violation if backend.is_violation(cause) else DatabaseError
     said = " ".join(str(cause).split())  # a server answers in several lines
-    return kind(f"{backend.name}: {type(cause).__name__}: {said}")
+    return kind(f"{backend.name}: {type(cause).__name__}: {said}", remedy=backend.advice(cause))

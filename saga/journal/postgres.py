@@ -21,6 +21,7 @@ from saga.errors import DatabaseError
 
 __all__ = [
     "PLANS_FOR_GROWTH",
+    "advice",
     "begin",
     "connect",
     "is_lost",
@@ -84,8 +85,9 @@ def parameters(url: str) -> dict[str, Any]:
     try:
         given = conninfo_to_dict(f"postgresql:{url.partition(':')[2]}")
     except (psycopg.Error, UnicodeError) as error:
+        known = str(error).partition("invalid URI query parameter: ")[2]
         raise DatabaseError(
-            "the PostgreSQL URL cannot be read",
+            "the PostgreSQL URL cannot be read" + (f": it has no {known.strip()}" if known else ""),
             remedy="write it as postgresql://user:password@host:5432/database",
         ) from error
     return {**_DEFAULTS, **given}
@@ -180,6 +182,17 @@ def is_lost(error: BaseException) -> bool:
         return False
     state = cause.sqlstate
     return state is None or state in _GONE or state.startswith("08")
+
+
+def advice(error: BaseException) -> str:
+    """What to do about an error that whoever asks can do something about."""
+    if not isinstance(error, psycopg.Error):
+        return ""
+    if error.sqlstate == "42501":
+        return "grant the role of the URL what it needs: see PostgreSQL in docs/operate.md"
+    if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
+        return "see that the server is up, and that the URL is right (--db, SAGA_DATABASE_URL)"
+    return ""
 
 
 def is_violation(error: BaseException) -> bool:

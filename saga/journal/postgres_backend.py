@@ -221,6 +221,9 @@ class PostgresBackend:
     def is_violation(self, error: BaseException) -> bool:
         return postgres.is_violation(error)
 
+    def advice(self, error: BaseException) -> str:
+        return postgres.advice(error)
+
     def end_if_lost(self, error: Exception) -> None:
         """What is on the disk is the server's to know: it restarts after such an error."""
 

@@ -37,6 +37,7 @@ __all__ = [
     "BUSY_SECONDS",
     "OLDEST",
     "TurnLock",
+    "advice",
     "connect",
     "database_path",
     "file_at",
@@ -64,7 +65,13 @@ def database_path(url: str) -> Path:
             f"the database URL is neither sqlite:///PATH nor postgresql://… (its kind is {kind!r})",
             remedy=f"use for example sqlite:///{named} or postgresql://user@host/database",
         )
-    given = unquote(rest.partition("?")[0], errors="surrogateescape")
+    name, asked, query = rest.partition("?")
+    if asked:
+        raise DatabaseError(
+            f"an SQLite URL of saga takes no options ({query!a})",
+            remedy="leave them out; a question mark in the name of a file is %3F",
+        )
+    given = unquote(name, errors="surrogateescape")
     try:
         # One name for one file: beside it stand locks that all who use it must find.
         path = Path(given).resolve()
@@ -149,6 +156,21 @@ def make_file(path: Path) -> None:
         connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
     finally:
         connection.close()
+
+
+def advice(error: BaseException) -> str:
+    """What to do about an error that whoever asks can do something about."""
+    said = str(error)
+    if isinstance(error, PermissionError) or "readonly" in said or "unable to open" in said:
+        return (
+            "this user has to be able to write the file, what stands beside it (-wal, -shm, -turn)"
+            " and its folder, to read as well; or copy it to a folder of your own"
+        )
+    if "not a database" in said:
+        return "name the file that saga has made, or restore it from a backup"
+    if "disk I/O error" in said:
+        return "see what the system says of the disk (dmesg), and whether it is full"
+    return ""
 
 
 def file_at(path: Path) -> tuple[int, int] | None:

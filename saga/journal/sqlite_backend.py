@@ -183,6 +183,9 @@ class SqliteBackend:
     def is_violation(self, error: BaseException) -> bool:
         return isinstance(error, sqlite.library.IntegrityError)
 
+    def advice(self, error: BaseException) -> str:
+        return sqlite.advice(error)
+
     def end_if_lost(self, error: Exception) -> None:
         code: Any = getattr(error, "sqlite_errorcode", None)
         if code is not None and code & 0xFF == sqlite.library.SQLITE_IOERR:

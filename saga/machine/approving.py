@@ -60,8 +60,9 @@ def decided(spec: SagaSpec, state: RunState, command: Decide) -> list[Event] | R
         text = f"the approval of {command.step} is for something else than what was shown"
         return Rejected(Rejection.STALE_CASE, f"{text}; see: saga approvals")
     if (ANYBODY not in asked.by and command.actor not in asked.by) or command.actor == state.actor:
-        who = "who started the run" if command.actor == state.actor else ", ".join(asked.by)
-        text = f"{command.actor} may not decide this: {who}"
+        text = f"{command.actor} may not decide this, only {', '.join(asked.by)}"
+        if command.actor == state.actor:
+            text = f"{command.actor}, who started the run, may not decide this: ask somebody else"
         return Rejected(Rejection.NOT_POSSIBLE, text)
     if (late := _too_late(state, action, command.at)) is not None:
         if command.actor in asked.late:

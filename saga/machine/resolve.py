@@ -98,7 +98,8 @@ def _look(bound: float | None, command: Resolve) -> Rejected | None:
     if bound is None:
         return None
     if bound == inf:
-        return Rejected(Rejection.TOO_EARLY, "too early: a call of this action is still running")
+        text = "a call of this action is still running, until it returns or its process ends"
+        return Rejected(Rejection.TOO_EARLY, f"too early: {text}")
     until = _utc(bound)
     if command.at < bound:
         return Rejected(Rejection.TOO_EARLY, f"too early, until {until}: it could still arrive")

@@ -29,6 +29,7 @@ from saga.settings import Settings
 
 __all__ = ["Orchestrator"]
 
+_SHORTEST_LEASE = 0.1  # seconds
 _IDLE_SECONDS = 60.0  # what is due within this time is waited for by `run_until_idle`
 _log = logging.getLogger("saga")
 
@@ -66,6 +67,9 @@ class Orchestrator:
         self._url = url or settings.database_url
         self._keys = settings.keyring()
         self._lease = seconds(lease, "lease")
+        if self._lease < _SHORTEST_LEASE:
+            least = f"Give at least {_SHORTEST_LEASE:g} s: it beats three times in that"
+            raise BadInput(f"lease is {self._lease:g} s", remedy=least)
         self._grace = seconds(grace, "grace", zero=True)
         self._poll = seconds(poll, "poll")
         for name, number in (("threads", threads), ("runs_at_once", runs_at_once)):

@@ -20,6 +20,7 @@ from saga.journal.writer import Writer
 from saga.orchestrator.background import Background
 from saga.orchestrator.caller import Caller
 from saga.orchestrator.compiled import CompiledSaga
+from saga.orchestrator.complaint import Complaint
 from saga.orchestrator.errands import Errands
 from saga.orchestrator.held import Held
 from saga.orchestrator.lanes import Lanes
@@ -89,7 +90,7 @@ class Shift:
         self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
         self._next_due: float | None = None
         self._looked_at = 0.0  # unix seconds
-        self._complaint = ""
+        self._complaint = Complaint(id_)
 
     @property
     def commits(self) -> int:
@@ -188,7 +189,7 @@ class Shift:
         )
         survey = await self._runner.beside(work)
         self._lookout.looked(began)
-        self._complaint = ""
+        self._complaint.over()
         if not survey.alive or not self._membership.holds:
             self._lost()
             return
@@ -261,10 +262,7 @@ class Shift:
         self._room.circle.crowded = False  # nobody knows, and it is no reason to look again at once
         if not self._membership.holds and not self.over:
             self._lost()
-        if str(error) != self._complaint:
-            self._complaint = str(error)
-            bug = not isinstance(error, SagaError)
-            _log.error("orchestrator %s: %s", self.id, error, exc_info=bug)
+        self._complaint.about(error)
 
     # ---- between the loop and the writer's thread
 

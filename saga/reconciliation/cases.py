@@ -33,7 +33,9 @@ class Case:
     `text` says what nobody can settle and why the machine stopped, `verdicts` what may be decided
     and what follows. `not_before`: a verdict that nothing happened needs a look at the provider
     from after that time (`None`: no such bound, or a call of it still runs). `read_at` is when this
-    was read. `receipts`: everything that was returned for the action, the recorded one first.
+    was read. `running`: a call of it has not returned, and until it has nobody can say that nothing
+    happened. `args`: what is sent. `receipts`: everything that was returned for the action, the
+    recorded one first.
     `reverses`: the receipt of what an undo takes back, if there is one.
     `receipt_fields`: names and types of the receipt that `landed` needs, where known. `least`: what
     `raise` needs as evidence at least, as "EUR=150.00".
@@ -63,6 +65,8 @@ class Case:
     receipt_fields: dict[str, Any]
     least: str = ""
     reverses: Json = None
+    args: Json = None
+    running: bool = False
 
 
 def case_view(
@@ -99,14 +103,17 @@ def case_view(
         receipts=(*([action.receipt] if action.state == "landed" else []), *action.others),
         receipt_fields=receipt_fields,
         least=least_raise(history.spec, state, action) if case.kind == "budget" else "",
+        args=action.args,
+        running=bound == inf,
     )
 
 
 def row_view(row: Any, now: float) -> Case:
     """A case of a run that cannot be read; there is nothing but its row."""
     text = (
-        "What is stored of this run does not verify, so nothing can be decided here. See its case "
-        f"{row.run_id}/{DAMAGED}, or: saga verify {row.run_id}"
+        "What is stored of this run does not verify, so nothing can be decided here. What is wrong "
+        f"says its case {row.run_id}/{DAMAGED}, which an orchestrator opens when it comes by, or: "
+        f"saga verify {row.run_id}"
     )
     if row.kind == DAMAGED:
         text = (

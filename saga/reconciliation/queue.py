@@ -73,6 +73,11 @@ def resolve_case(database: Database, case_id: str, decision: Decision) -> Case:
             f"there is no verdict {decision.verdict!a}",
             remedy=f"one of {', '.join(VERDICTS)}",
         )
+    if decision.receipt is not None and decision.verdict != "landed":
+        raise BadInput(
+            f"{decision.verdict} takes no receipt",
+            remedy="say landed if it proves that it happened, or leave it out",
+        )
 
     def read(connection: Any) -> Case:
         return read_case(connection, keys, specs, database.now(), case_id)

@@ -29,9 +29,9 @@ ECHOES = ("idempotency_key", "intent_digest")
 def checked_text(what: str, text: object, longest: int = _TEXT_LONGEST) -> str:
     """A text that says something and can be stored. Raises `BadInput`."""
     if not isinstance(text, str):
-        raise BadInput(f"the {what} is {type(text).__name__}", remedy=f"say a {what} in words")
+        raise BadInput(f"the {what} is {type(text).__name__}", remedy=f"say the {what} in words")
     if not text.strip():
-        raise BadInput(f"the {what} is empty", remedy=f"say a {what} in words")
+        raise BadInput(f"the {what} is empty", remedy=f"say the {what} in words")
     if len(text) > longest:
         raise BadInput(
             f"the {what} has {len(text)} characters; the limit is {longest}",

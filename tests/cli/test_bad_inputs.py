@@ -162,6 +162,8 @@ def test_questions_that_cannot_be_meant(served: Shell) -> None:
         f"sqlite:////tmp/{'long' * 60}.db",
         f"sqlite:////tmp/{'a' * 300}",
         "sqlite:////tmp/nul%00.db",
+        "sqlite:///saga.db?mode=ro",
+        "postgresql://me:hunter2@/x?foo=hunter2",
         "postgresql://%ff:hunter2@/x",
         "postgresql://me:hunter2@/x\udcff",
     ],
@@ -173,6 +175,31 @@ def test_a_database_that_cannot_be_had_is_six_and_shows_no_password(bare: Shell,
         assert answer.code == 6, (words, answer)
         assert "hunter2" not in answer.err
         assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("url", "advice"),
+    [
+        ("postgresql://127.0.0.1:1/saga", "see that the server is up"),
+        ("postgresql://127.0.0.1/saga?foo=bar", "write it as postgresql://"),
+        ("sqlite:///text.db", "name the file that saga has made"),
+        ("sqlite:///saga.db?mode=ro", "leave them out"),
+    ],
+)
+def test_who_names_a_database_that_cannot_be_had_is_told_what_to_do(
+    bare: Shell, url: str, advice: str
+) -> None:
+    (bare.folder / "text.db").write_text("no database" * 1000)
+    told = bare.saga("runs", "--db", url, "--json").error
+    assert told["remedy"].startswith(advice)
+
+
+def test_a_pause_holds_every_version(bare: Shell) -> None:
+    answer = bare.saga("pause", "--effect", "hotel.book@1", "--reason", "so", "--json")
+    assert (answer.code, answer.error["remedy"]) == (
+        2,
+        "leave the version off: --effect hotel.book",
+    )
 
 
 def test_an_empty_url_is_bad_input(bare: Shell) -> None:
@@ -187,7 +214,7 @@ def test_a_file_that_may_not_be_read_is_six(bare: Shell) -> None:
     assert "folder.db" in answer.err
 
 
-@pytest.mark.parametrize("name", ["odd\udcff.db", "odd%FF.db", "what is this?.db"])
+@pytest.mark.parametrize("name", ["odd\udcff.db", "odd%FF.db", "what is this%3F.db"])
 def test_a_file_may_have_any_name_that_the_system_takes(bare: Shell, name: str) -> None:
     url = f"sqlite:///{name}"
     assert bare.saga(*START, '{"city": "Rome"}', "--db", url).code == 0

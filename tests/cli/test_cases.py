@@ -73,8 +73,20 @@ def test_what_would_be_refused_as_too_early_is_not_offered_for_pasting(served: S
     offered = [words[2] for line in page.splitlines() if (words := line.split())[:1] == ["resolve"]]
     assert offered == ["landed", "accept"]
     assert "Too early for retry, absent and undone" in page
+    assert '\nsends   {"city": "Typo", "note": ""}\n' in page
+    busy = printed("case", replace(early, running=True), lambda *words: shlex.join(words))
+    assert "until its call returns or its process ends" in " ".join(busy.split())
     for verdict in early.verdicts:
         assert f"\n  {verdict}  " in page
+
+
+def test_a_receipt_with_another_verdict_than_landed_is_not_dropped_silently(served: Shell) -> None:
+    case = case_of(served, "slip")
+    receipt = ("--receipt", '{"ticket_id": "F-1"}', "--reason", "found it")
+    shown = ("--case-version", "1", "--looked-at", served.json("case", case)["read_at"])
+    answer = served.saga("resolve", case, "absent", *receipt, *shown, "--json")
+    assert (answer.code, answer.error["message"]) == (2, "absent takes no receipt")
+    assert served.json("case", case)["state"] == "open"
 
 
 def test_the_json_of_a_case_is_the_python_object(served: Shell) -> None:

@@ -54,6 +54,13 @@ def test_its_limits_are_options(shell: Shell) -> None:
         assert option in refused.err
 
 
+def test_a_lease_in_which_nobody_can_beat_is_refused(shell: Shell) -> None:
+    """It would be lost, and gone on with anew, a hundred times a second."""
+    refused = shell.saga("orchestrator", "trips.py:app", "--lease", "0.001", "--json")
+    assert (refused.code, refused.error["message"]) == (2, "lease is 0.001 s")
+    assert "at least 0.1 s" in refused.error["remedy"]
+
+
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "1", True])
 def test_a_limit_that_is_none_is_refused(limit: object) -> None:
     for name in ("threads", "runs_at_once"):

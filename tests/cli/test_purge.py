@@ -50,7 +50,7 @@ def test_it_says_what_went_and_what_was_kept(archive: Archive, tmp_path: Path) -
     dry = shell.saga(*words, "--dry-run")
     assert (dry.code, dry.err) == (0, "")
     assert "Would purge 1 run that ended before" in dry.out
-    assert dry.out.splitlines()[-2:] == ["1      has not ended", "1      ended later than that"]
+    assert dry.out.splitlines()[-2:] == ["1     has not ended", "1     ended later than that"]
     assert archive.ids() == ["done", "waits", "young"]
     answer = shell.json(*words)
     assert set(answer) == {"runs", "kept", "before", "dry_run"}

@@ -159,7 +159,7 @@ def test_what_takes_longer_than_a_second_says_so_on_stderr(started: Shell) -> No
     assert started.saga("start", "trips.py:app", "trip", "t2", ROME).code == 0
     answer = started.saga("wait", "t2", "--timeout", "1.3")
     assert answer.code == 10
-    assert answer.err.startswith("waiting for t2 (1 s) ...\n")
+    assert "\nwaiting for t2 (1 s) ...\n" in answer.err
     assert "waiting for" not in answer.out
     quiet = started.saga("wait", "t2", "--timeout", "1.3", "--json")
     assert quiet.error["error"] == "TimeoutError"

@@ -54,6 +54,14 @@ def test_an_input_too_large_for_a_record_creates_nothing(desk: Desk) -> None:
     assert not desk.database.exists()
 
 
+@files_only
+def test_a_saga_is_given_itself_and_not_by_its_name(desk: Desk) -> None:
+    with pytest.raises(BadInput, match="the saga is str") as refused:
+        desk.client.start(desk.saga.name, Doing(), run_id="r1")  # type: ignore[arg-type]
+    assert "give the Saga itself" in refused.value.remedy
+    assert not desk.database.exists()
+
+
 def test_several_threads_use_one_client(desk: Desk) -> None:
     threads = [threading.Thread(target=desk.start, args=(f"r{n}",)) for n in range(8)]
     for thread in threads:

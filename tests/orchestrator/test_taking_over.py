@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import pytest
 
 from saga import DatabaseError, Orchestrator
 from saga.journal.backend import driver
@@ -106,6 +109,31 @@ def test_a_database_that_is_away_is_not_looked_at_without_pause_for_a_death_that
             await until_then(lambda: world.show().outcome == "completed", "it is taken over")
 
     asyncio.run(main())
+
+
+def test_a_database_that_was_away_is_said_to_be_back(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once each, or whoever reads the log last takes it for away still."""
+    caplog.set_level(logging.INFO, logger="saga")
+    world.of(names=["s1"])
+    tries: list[int] = []
+    options: dict[str, Any] = {"kind": OnDatabase, "database": Away, "given": tries}
+
+    async def main() -> None:
+        async with running(world, poll=0.05, **options):
+            tries.append(1)
+            await until_then(lambda: tries[0] > 3, "it has looked again and again")
+            tries.clear()
+            await until_then(lambda: "answers again" in caplog.text, "it has noticed")
+            await asyncio.sleep(0.2)
+
+    asyncio.run(main())
+    said = [line for line in caplog.messages if line.startswith("orchestrator ")]
+    assert [line.partition(": ")[2] for line in said] == [
+        "it is away",
+        "the database answers again",
+    ]
 
 
 class Failing(Database):
