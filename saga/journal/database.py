@@ -105,6 +105,11 @@ class Database:
             )
         try:
             return self._engine.connect()
+        except sa.exc.TimeoutError:
+            raise DatabaseError(
+                f"{self.name}: more threads ask at once than there are connections for",
+                remedy="let fewer threads share a Client, or see what they all wait for",
+            ) from None
         except sa.exc.DBAPIError as error:
             raise self.explained(error) from error
 

@@ -37,6 +37,7 @@ __all__ = [
     "release_all",
 ]
 
+_DEAD_SECONDS = 86_400.0  # how long the row of a dead process can still be looked at
 
 _SOUND = sa.and_(
     # Not by IS NULL, or the index of parties might be taken for it, and all that waits be sorted.
@@ -112,7 +113,12 @@ _PEERS = Question(
 def register(
     connection: sa.Connection, id_: str, sagas: Sequence[tuple[str, int]], lease: float, now: float
 ) -> None:
-    """Make our row. Until it is durable nothing may be claimed."""
+    """Make our row; until it is durable nothing may be claimed.
+
+    The rows of those that are long dead go: each look would read them.
+    """
+    gone = orchestrators.c.state == "dead", orchestrators.c.beat_at < now - _DEAD_SECONDS
+    connection.execute(orchestrators.delete().where(*gone))
     connection.execute(
         orchestrators.insert().values(
             id=id_,

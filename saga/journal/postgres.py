@@ -44,7 +44,7 @@ For a few rows planning takes longer than doing. One that was planned while a ta
 read all of it later. What is switched off so counts as dear, and what is dear would be compiled
 first (JIT).
 """
-_LOCK_SECONDS = 30.0
+_LOCK_SECONDS = 1.0  # for a row: the beat waits behind whoever waits for one
 _IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
 _OLDEST = 150000
 _DEFAULTS: dict[str, Any] = {
@@ -57,7 +57,8 @@ _DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 60_000,  # milliseconds: what was sent and never acknowledged
 }
 _LIMITS = (
-    f"set_config('lock_timeout', '{_LOCK_SECONDS:.0f}s', {{local}}),"
+    "set_config('extra_float_digits', '1', {local}),"  # a time is read back as it was written
+    f" set_config('lock_timeout', '{_LOCK_SECONDS:.0f}s', {{local}}),"
     f" set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS:.0f}s', {{local}})"
 )
 _SETTINGS = (
@@ -140,7 +141,7 @@ def _ensure_fit(connection: psycopg.Connection[Any]) -> None:
             remedy="upgrade the server",
         )
     pid = connection.info.backend_pid
-    row = connection.execute(_SETTINGS, [pid, pid], prepare=False).fetchone()
+    row = connection.execute(_SETTINGS, [pid] * 3, prepare=False).fetchone()
     assert row is not None
     encoding, early, answering, *_ = row
     if answering != pid:

@@ -32,6 +32,8 @@ __all__ = ["PostgresBackend"]
 _DIALECT = psycopg_dialect.dialect(paramstyle="format")  # type: ignore[no-untyped-call]
 _LISTED = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_\w+\]\)")
 _CAST = re.compile(r"%s::(TEXT|VARCHAR)( COLLATE \"C\")?")
+# Each statement sees what was committed before it, whatever a role or a database has for a default.
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended(%b, 0))"
 _LOCK = "SELECT 1 FROM runs WHERE run_id = ANY (%b) ORDER BY run_id FOR UPDATE"
 
@@ -104,7 +106,7 @@ class PostgresBackend:
 
     def begin(self, connection: sa.Connection) -> None:
         for _ in range(2):  # a new connection may be allowed to, or lead to another server
-            if not self._begin(connection, "BEGIN", postgres.PLANS_FOR_GROWTH):
+            if not self._begin(connection, _BEGIN, postgres.PLANS_FOR_GROWTH):
                 return
             self._drop(connection)
         raise DatabaseError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
@@ -24,6 +24,7 @@ from saga.journal.history import is_recorded
 
 __all__ = ["Failure", "Outcome", "Writer"]
 
+_MOST_WAITS = 2  # for what somebody else has locked, in a row
 _BATCH_LIMIT = 1000  # appends of one transaction
 
 
@@ -120,8 +121,24 @@ class Writer:
         if error is None:
             return [(append, None) for append in appends]
         if len(appends) == 1 or isinstance(error.error, DatabaseError):
-            return [(append, error) for append in appends]  # no turn for one is no turn for any
-        return [(append, self._try([append])) for append in appends]
+            outcome = Outcome((append, error) for append in appends)  # no turn for any of them
+        else:
+            outcome = self._one_by_one(appends)
+        return [(append, failure and self._told(failure)) for append, failure in outcome]
+
+    def _one_by_one(self, appends: list[Append]) -> Outcome:
+        """Each in a transaction of its own, but nobody waits for many locks: the beat waits too."""
+        outcome, locked = Outcome(), list[Failure]()
+        for append in appends:
+            failure = self._try([append]) if len(locked) < _MOST_WAITS else locked[-1]
+            if failure is not None and self._database.backend.passes(failure.error):
+                locked.append(failure)
+            outcome.append((append, failure))
+        return outcome
+
+    def _told(self, failure: Failure) -> Failure:
+        """In words: it is logged, and shown to whoever asks why."""
+        return replace(failure, error=self._database.explained(failure.error))
 
     def _try(self, appends: list[Append]) -> Failure | None:
         """One transaction. After an error in doubt the head says whether it was committed."""

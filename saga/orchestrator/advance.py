@@ -51,6 +51,9 @@ class Brake(Protocol):
     def released(self) -> bool:
         """Nothing is stopped or paused."""
 
+    def begin(self, run: Held) -> None:
+        """A run is about to be decided on."""
+
     def blocks(self, run: Held, due: Due) -> bool:
         """Whether a call that is due is not to be made."""
 
@@ -121,6 +124,7 @@ def advance(held: Held, letters: Sequence[Letter], at: float, brake: Brake) -> A
     What the brake holds back stays due.
     """
     step = Advance(at)
+    brake.begin(held)
     for letter in letters:
         _apply(held, step, letter.command(at))
     room = PAYLOAD_LIMIT

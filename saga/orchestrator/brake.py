@@ -25,15 +25,24 @@ class Brake:
         self.stopping = False
         self.suspects = Suspects()
         self.paused: frozenset[tuple[str, str]] = frozenset()
+        self._held: set[str] = set()  # runs that a pause keeps from a call
 
     @property
     def released(self) -> bool:
         """Nothing is stopped or paused."""
         return not (self.stopping or self.paused)
 
+    @property
+    def held_up(self) -> int:
+        """How many runs wait only for the end of a pause, or for room to call."""
+        return len(self._held) + self.lanes.standing
+
     def blocks(self, run: Held, due: Due) -> bool:
         """Whether a call that is due is not to be made now."""
-        if self.stopping or self._is_paused(run, due.step, due.direction):
+        if self._is_paused(run, due.step, due.direction):
+            self._held.add(run.run_id)
+            return True
+        if self.stopping:
             return True
         return self.suspects.blocks(run, due.action) or self.lanes.blocks(run, due)
 
@@ -41,8 +50,13 @@ class Brake:
         """Whether a probe is not to be made now."""
         return self.stopping or self.lanes.blocks_probe(run, key)
 
+    def begin(self, run: Held) -> None:
+        """It is about to be decided on."""
+        self._held.discard(run.run_id)
+
     def forget(self, run: Held) -> None:
         """It is not ours any more."""
+        self._held.discard(run.run_id)
         self.suspects.forget(run)
         self.lanes.forget(run)
 

@@ -113,9 +113,9 @@ class Lanes:
         self._asking: set[str] = set()  # keys that it may probe
 
     @property
-    def crowded(self) -> bool:
-        """Whether new forward work waits for room."""
-        return any(limit.later.waiting for limit in (self._on_threads, *self._limits.values()))
+    def standing(self) -> int:
+        """How many runs wait for room."""
+        return len(self._lines)
 
     def __contains__(self, place: Place) -> bool:
         return place in self._places

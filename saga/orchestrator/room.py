@@ -14,12 +14,15 @@ _CLAIM_LIMIT = 100  # of those that follow
 _HERITAGE_LIMIT = 400  # the same while the runs of a dead process are taken up: they have waited
 _LOOK_SECONDS = 0.5  # for one look: it holds the turn to write
 _LOOK_SHARE = 0.1  # and so much of the lease: the beat waits for it
+_HELD_UP = 9  # runs beyond each place that only a pause or a limit keeps from going on
 _SPARE = 10  # one place in so many is added for runs that settle something
 
 
 class Room:
     """Room for `most` runs in memory; `runs` are those that are there.
 
+    What only waits for the end of a pause, or for room to call, takes no place of others, up to
+    nine times as many: else a paused provider, or a slow one, would keep all others waiting.
     `circle` is how those that wait share it. A look takes no more runs than fit its time, by how
     long those before them took to be read and verified.
     """
@@ -43,7 +46,11 @@ class Room:
 
     @property
     def _free(self) -> int:
-        return 0 if self._brake.stopping else self._most - len(self._runs)
+        return 0 if self._brake.stopping else self._most - self._taken
+
+    @property
+    def _taken(self) -> int:
+        return len(self._runs) - min(self._brake.held_up, _HELD_UP * self._most)
 
     def took(self, runs: int, seconds: float) -> None:
         """A look took so many runs, and so long."""
@@ -59,9 +66,9 @@ class Room:
     def spare(self) -> int:
         """Beyond that, for runs that wind down or have something unknown.
 
-        Only while new work that waits for room to call may be what fills the memory.
+        Only while new work that is held up may be what fills the memory.
         """
-        if self._brake.stopping or not self._brake.lanes.crowded:
+        if self._brake.stopping or not self._brake.held_up:
             return 0
         most = self._most + -(-self._most // _SPARE)
-        return max(min(most - len(self._runs), self._fit), 0)
+        return max(min(most - self._taken, self._fit), 0)

@@ -90,7 +90,7 @@ class Shift:
         self._skip: set[str] = set()  # runs that we cannot run: a newer version has written them
         self._next_due: float | None = None
         self._looked_at = 0.0  # unix seconds
-        self._complaint = Complaint(id_)
+        self._complaint, self._unread = Complaint(id_), Complaint(id_)
 
     @property
     def commits(self) -> int:
@@ -103,14 +103,14 @@ class Shift:
 
         def register(connection: Any) -> None:
             keys, now = self._database.keys, self._database.now()
-            for saga in self._app.sagas:
+            for saga in sorted(self._app.sagas, key=lambda saga: saga.name):  # as all others do
                 store_definition(connection, keys, saga.machine_spec, saga.stored_text, now)
             self._membership.register(
                 connection, [(saga.name, saga.version) for saga in self._app.sagas]
             )
 
+        await asyncio.to_thread(self._database.write, register)  # others may begin just now
         await self._lookout.begin()
-        await self._errands.write(register)
         self._membership.renewed()
 
     async def end(self, grace: float) -> None:
@@ -284,7 +284,7 @@ class Shift:
                 )
             )
         except Exception as error:  # noqa: BLE001  whatever it is, it is tried again
-            self.complain(error)
+            self._unread.about(error)
             asyncio.get_running_loop().call_later(1.0, self._reread, run)
             return
         self._runner.replace(run, history)

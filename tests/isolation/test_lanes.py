@@ -244,24 +244,24 @@ def test_nothing_is_recorded_before_there_is_room(world: World, *, dead: bool) -
 
 
 def test_new_work_that_fills_the_memory_keeps_no_undo_out(world: World) -> None:
-    """All places for runs are taken by such as wait for room; another one is to be undone."""
+    """All places for runs, and nine more for each, are taken by such as wait for room to call."""
     world.of(exclusive=False, limits={"s1": 2}, names=["s1", "s2"], timeout=60.0)
     begin(world, "old", s2="not_sent:600")
     world.run_until_idle()
     assert world.query("SELECT owner FROM runs WHERE run_id = 'old'") == [(None,)]
-    for number in range(8):
-        begin(world, f"r{number}", s1="hold:gate land")
+    for number in range(44):
+        begin(world, f"r{number}", s1="hold:gate land" if number == 0 else "land")
 
     async def main() -> None:
         async with running(world, runs_at_once=4) as orchestrator:
             await until_then(lambda: world.ledger.lines("held"), "the first one is held")
-            await until_then(lambda: len(orchestrator._now()._runner.runs) == 4, "it is full")
+            await until_then(lambda: len(orchestrator._now()._runner.runs) == 40, "it is full")
             world.client.cancel("old", reason="enough")
             await until_then(lambda: world.show("old").phase == "ended", "it is undone", 20)
             assert not world.ledger.lines("end", name="s1", run_id="r0")
             world.ledger.open("gate")
             ended = "SELECT count(*) FROM runs WHERE phase = 'ended'"
-            await until_then(lambda: world.query(ended) == [(9,)], "all have ended")
+            await until_then(lambda: world.query(ended) == [(45,)], "all have ended")
 
     asyncio.run(main())
     assert world.ledger.order("old") == ["s1", "undo s1"]

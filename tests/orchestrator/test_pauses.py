@@ -8,6 +8,7 @@ import pytest
 
 from tests.cases.waiting import until_then
 from tests.cases.world import World
+from tests.isolation.orders import ORDERS, begin
 from tests.orchestrator.running import looks, running
 
 KINDS = {"saga": "chain", "effect": "chain.s2", "provider": "asked"}
@@ -102,3 +103,21 @@ def test_run_until_idle_does_not_wait_for_what_is_paused(world: World) -> None:
     world.client.pause(saga="chain", reason="a test")
     world.run_until_idle()
     assert world.ledger.calls() == []
+
+
+def test_runs_that_a_pause_holds_up_take_nobodys_place(world: World) -> None:
+    """Twice as many as there is room for, and yet another saga goes on, and all rest."""
+    world.build = ORDERS
+    world.of(exclusive=False, names=["s1"], sagas=["chain", "other"])
+    begin(world, "first", s1="land")
+    world.run_until_idle()
+    world.client.pause(saga="chain", reason="a test")
+    for number in range(8):
+        begin(world, f"r{number}", s1="land")
+    begin(world, "other", saga=1, s1="land")
+    world.run_until_idle(runs_at_once=4)
+    assert world.show("other").outcome == "completed"
+    assert {world.show(f"r{number}").phase for number in range(8)} == {"running"}
+    world.client.resume(saga="chain")
+    world.run_until_idle(runs_at_once=4)
+    assert {run.outcome for run in world.client.runs()} == {"completed"}

@@ -121,7 +121,7 @@ def test_a_commit_is_waited_for_whatever_another_user_of_the_session_has_set(
             one.execute("COMMIT; SET synchronous_commit = off")
     world.start()
     world.run_until_idle()
-    assert world.query("SELECT DISTINCT value FROM seen") == [("on30s",)]
+    assert world.query("SELECT DISTINCT value FROM seen") == [("on1s",)]
     world.query("DROP TRIGGER looking ON journal")
 
 
