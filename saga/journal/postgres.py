@@ -20,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from saga.errors import DatabaseError
 
 __all__ = [
+    "PATIENCE",
     "PLANS_FOR_GROWTH",
     "advice",
     "begin",
@@ -45,6 +46,8 @@ read all of it later. What is switched off so counts as dear, and what is dear w
 first (JIT).
 """
 _LOCK_SECONDS = 1.0  # for a row: the beat waits behind whoever waits for one
+PATIENCE = "SELECT set_config('lock_timeout', '30s', true)"
+"""Said in a transaction that no beat waits for, and that has to wait for others to be done."""
 _IDLE_SECONDS = 60.0  # a process that sleeps in a transaction has locks that others wait for
 _OLDEST = 150000
 _DEFAULTS: dict[str, Any] = {
@@ -191,6 +194,8 @@ def advice(error: BaseException) -> str:
         return ""
     if error.sqlstate == "42501":
         return "grant the role of the URL what it needs: see PostgreSQL in docs/operate.md"
+    if error.sqlstate == "55P03":
+        return "try again: somebody has it locked, for a minute at most if it was stopped there"
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
         return "see that the server is up, and that the URL is right (--db, SAGA_DATABASE_URL)"
     return ""

@@ -180,6 +180,7 @@ class PostgresBackend:
         driver(connection).execute(_LOCK, [texts(run_ids)])
 
     def alone(self, connection: sa.Connection, name: str) -> None:
+        driver(connection).execute(postgres.PATIENCE)
         driver(connection).execute(_ALONE, [name])
 
     @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from saga.journal.backend import driver
+from saga.journal.postgres import PATIENCE
 
 __all__ = ["differences", "server", "take_turn"]
 
@@ -53,6 +54,7 @@ def server(connection: sa.Connection) -> str:
 
 def take_turn(connection: sa.Connection) -> None:
     """Until the transaction ends nobody else upgrades this database."""
+    driver(connection).execute(PATIENCE)
     driver(connection).execute("SELECT pg_advisory_xact_lock(%s)", [_TURN])
 
 

@@ -103,7 +103,8 @@ class Shift:
 
         def register(connection: Any) -> None:
             keys, now = self._database.keys, self._database.now()
-            for saga in sorted(self._app.sagas, key=lambda saga: saga.name):  # as all others do
+            # In the order that all others have, or two that begin at once wait for each other.
+            for saga in sorted(self._app.sagas, key=lambda one: (one.name, one.version)):
                 store_definition(connection, keys, saga.machine_spec, saga.stored_text, now)
             self._membership.register(
                 connection, [(saga.name, saga.version) for saga in self._app.sagas]
