@@ -27,10 +27,10 @@ __all__ = ["measure_postgres"]
 
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas are enough where each commit is waited for alone
-_NOTES = """CPU: of the orchestrator's process, a saga. Above each table, a saga too: records, WAL
-and the CPU of the server, without the client's start, which is one record more. Whole pages are
-written when a page changes for the first time after a checkpoint, which is made just before: among
-more sagas it is less of each. x one, x group:
+_NOTES = """CPU: of the orchestrator's process, a saga. Above each table, a saga too: records, WAL,
+what of it is whole pages, and the CPU of the server, without the client's start, which is one record
+more. A page is written whole when it changes for the first time after a checkpoint, and one is made
+just before: among more sagas it is less of each. x one, x group:
 sagas/s against the floor that commits per transition, and against the one that shares commits."""
 
 
@@ -60,7 +60,7 @@ def measure_postgres(options: Options) -> Report:
                 report.figures += [*figures, made]
                 title = (
                     f"{workload}, {in_flight} in flight: {made.records:.2f} records,"
-                    f" {made.wal / 1024:.1f} KB of WAL ({made.pages / 1024:.1f} of it whole pages),"
+                    f" WAL {made.wal / 1024:.1f} KB, pages {made.pages / 1024:.1f},"
                     f" server {made.server:.0f} us"
                 )
                 report.tables.append(f"{title}\n{beside_floors(figures)}")
