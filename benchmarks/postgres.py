@@ -28,10 +28,10 @@ __all__ = ["measure_postgres"]
 _IN_FLIGHT = (1, 100, 1000)
 _ALONE = 300  # sagas are enough where each commit is waited for alone
 _NOTES = """CPU: of the orchestrator's process, a saga. Above each table, a saga too: records, WAL,
-what of it is whole pages, and the CPU of the server, without the client's start, which is one record
-more. A page is written whole when it changes for the first time after a checkpoint, and one is made
-just before: among more sagas it is less of each. x one, x group:
-sagas/s against the floor that commits per transition, and against the one that shares commits."""
+what of it is whole pages, and the CPU of the server, without the client's start, which is one
+record more. A page is written whole when it changes for the first time after a checkpoint, and one
+is made just before: among more sagas it is less of each. x one, x group: sagas/s against the floor
+that commits per transition, and against the one that shares commits."""
 
 
 @dataclass(frozen=True, slots=True)
