@@ -9,13 +9,14 @@ from saga.cli import reports
 from saga.cli.journal_page import journal_page
 from saga.cli.paper import Command, Paper, clock, compact
 from saga.cli.run_page import run_page
+from saga.definition.keys import place_of
 from saga.inquiries.approvals import ApprovalView
+from saga.machine.verdicts import NEEDS_A_LOOK
 from saga.reconciliation.cases import Case
 from saga.views import Run
 
 __all__ = ["printed"]
 
-_NOTHING_HAPPENED = ("retry", "absent", "undone")  # what only a look in time allows to say
 _PROOF = {"landed": ("--receipt", "@receipt.json"), "undone": ("--evidence", "@evidence.txt")}
 
 
@@ -89,7 +90,7 @@ def _cases(paper: Paper, cases: Sequence[Case], command: Command) -> None:
 
 
 def _place(case: Case) -> str | None:
-    return case.step if case.item is None else f"{case.step}#{case.item}"
+    return case.step and place_of(case.step, case.item)
 
 
 def _standing(case: Case) -> str:
@@ -97,7 +98,8 @@ def _standing(case: Case) -> str:
 
 
 def _case(paper: Paper, case: Case, command: Command) -> None:
-    side = f"{_place(case)} ({case.direction})" if case.step else None
+    place = _place(case)
+    side = f"{place} ({case.direction})" if place else None
     error = f"{case.error['type']}: {case.error['text']}" if case.error else None
     paper.facts(
         [
@@ -130,7 +132,7 @@ def _case(paper: Paper, case: Case, command: Command) -> None:
     for verdict, consequence in case.verdicts.items():
         paper.blank()
         paper.facts([(verdict, consequence)], indent=2)
-        if not (too_early and verdict in _NOTHING_HAPPENED):
+        if not (too_early and verdict in NEEDS_A_LOOK):
             _resolve(paper, case, verdict, command)
 
 
@@ -145,7 +147,7 @@ def _too_early(paper: Paper, case: Case, command: Command) -> bool:
     else:
         return False
     paper.blank()
-    early = f"Too early for {', '.join(_NOTHING_HAPPENED[:-1])} and {_NOTHING_HAPPENED[-1]}"
+    early = f"Too early for {', '.join(NEEDS_A_LOOK[:-1])} and {NEEDS_A_LOOK[-1]}"
     paper.say(f"{early}: until {until}. {then}", style="yellow")
     paper.command(command("health") if case.running else command("case", case.id))
     return True

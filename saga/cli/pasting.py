@@ -9,7 +9,7 @@ __all__ = ["Pasting"]
 
 _BEFORE_HOST = re.compile(r"^(\w+://[^:/?#]*):[^/?#]*@")
 _IN_QUERY = re.compile(r"([?&])(?:password|sslpassword)=[^&]*(?:&|$)")
-_VERB = re.compile(r"(?:(?<=: )|^)saga (?P<verb>(?:db )?[a-z]+)(?P<app> APP\b)?")
+_VERB = re.compile(r"(?:(?<=: )|^)saga (?:db )?[a-z]+(?: APP\b)?")
 
 
 class Pasting:

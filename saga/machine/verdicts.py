@@ -15,11 +15,18 @@ from saga.machine.forward import begins_in_time, goes_forward, group_deadline, l
 from saga.machine.state import FORWARD, Action, Case, RunState, step_of
 from saga.machine.ways import contract_of
 
-__all__ = ["VERDICTS", "is_about_a_straggler", "not_before", "out_of_time", "verdicts"]
+__all__ = [
+    "NEEDS_A_LOOK",
+    "VERDICTS",
+    "is_about_a_straggler",
+    "not_before",
+    "out_of_time",
+    "verdicts",
+]
 
 VERDICTS = ("probe", "retry", "landed", "absent", "undone", "accept", "raise", "compensate")
 
-_NEEDS_A_LOOK = ("retry", "absent", "undone")
+NEEDS_A_LOOK = ("retry", "absent", "undone")
 
 
 def not_before(
@@ -30,7 +37,7 @@ def not_before(
     `None` where no look is needed; infinite while a call of the action has not returned.
     """
     action = state.actions[case.key]
-    if case.kind == "late" or action.state != "unknown" or verdict not in _NEEDS_A_LOOK:
+    if case.kind == "late" or action.state != "unknown" or verdict not in NEEDS_A_LOOK:
         return None
     return look_bound(action, contract_of(spec, action))
 
